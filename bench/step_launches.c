@@ -3,9 +3,10 @@
    the head's rows start as much whatever their size, so that small models of the same kind with 2
    and 3 layers, 1 and 2 calls, and 1 and 2 blocks tell them apart. Attention counts apart, as the
    one operation that it is to cuDNN, and a product as one. Copies are counted where they leave or
-   reach memory of the host that is not pinned, too: such a copy waits. All of it twice: where the
-   products read their sizes on the device, and where they need them on the host. Beside it the
-   least time that the step's FLOPs take at PEAK.
+   reach memory of the host that is not pinned, too: such a copy waits. All of it three times: where
+   the products read their sizes on the device; where they need them on the host; and where they are
+   large enough there to be made each by itself. Beside it the least time that the step's FLOPs take
+   at PEAK.
      usage: bench_step_launches CONFIG SEQUENCES MICRO [PEAK]
    SEQUENCES of a step, MICRO of them at a time; PEAK in FLOP/s (989.4e12, an H100's and H200's in
    bfloat16). */
@@ -37,10 +38,12 @@ static void require(phibal_status status) {
   exit(1);
 }
 
+typedef enum sizes { ON_HOST, ON_DEVICE, ON_HOST_SEPARATE } sizes;
+
 /* The library's own functions, and what was called in their place. */
 static device_library library;
 static counts called;
-static int sizes_on_device;
+static sizes of_products;
 static int64_t *started; /* of the stand-in: KERNELS to PAGEABLE */
 
 static phibal_status copy(void *to, const void *from, size_t bytes, const phibal_cuda *call) {
@@ -114,9 +117,13 @@ static counts step(const run_config *c, int32_t layers, int32_t calls, int32_t b
   require(optimizer_create(&c->optimizer, model_tensor_count(m), model_tensors(m),
                            model_parameter_count(m), &o));
   require(device_create("host-cuda", m, &o, PRECISION_BFLOAT16, calls, NULL, &d));
+  const bool sizes_on_device = of_products == ON_DEVICE;
   d->sizes_on_device &= sizes_on_device;
   if (d->sizes_on_device != sizes_on_device)
     require(phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "the stand-in reads no sizes"));
+  int64_t *from = dlsym(d->library.handle, "cuda_on_host_separate_flops");
+  if (!from) require(phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "the stand-in groups all"));
+  *from = of_products == ON_HOST_SEPARATE ? 0 : INT64_MAX;
   started = dlsym(d->library.handle, "cuda_on_host_started");
   int32_t *ids = malloc((size_t)(tokens + 1) * sizeof *ids);
   if (!ids || !started) require(phibal_status_set(PHIBAL_ERROR_MEMORY, "no counts or no memory"));
@@ -170,8 +177,8 @@ static int64_t print(const char *what, counts n, int32_t experts) {
 }
 
 /* Prints what a step starts; false where that does not add up, or a step waits too often. */
-static bool count(const run_config *c, double peak, int sizes) {
-  sizes_on_device = sizes;
+static bool count(const run_config *c, double peak, sizes where) {
+  of_products = where;
   const counts two = step(c, 2, 1, 1), twice = step(c, 2, 2, 1);
   const counts both = sum(step(c, 3, 1, 1), -1, two); /* of a layer, in a call and in a step */
   const counts layer = sum(sum(step(c, 3, 2, 1), -1, twice), -1, both);
@@ -190,7 +197,10 @@ static bool count(const run_config *c, double peak, int sizes) {
       "%s: %lld calls of %lld x %d tokens, %d layers, %lld blocks of the head's rows; sizes of the "
       "experts' products on the %s\n",
       c->name, (long long)calls, (long long)micro, c->model.sequence, c->model.layers,
-      (long long)blocks, sizes ? "device" : "host");
+      (long long)blocks,
+      where == ON_DEVICE ? "device"
+      : where == ON_HOST ? "host"
+                         : "host, each made by itself");
   const int32_t experts = c->model.experts;
   print("a layer, each call", layer, experts);
   print("a layer, each step", layer_step, experts);
@@ -213,7 +223,8 @@ static bool count(const run_config *c, double peak, int sizes) {
          "cleared, "
          "and not read to be added to\n",
          made);
-  if (all.of[WAITS] <= (sizes ? 1 : 1 + calls * c->model.layers) && all.of[PAGEABLE] == 0)
+  if (all.of[WAITS] <= (where == ON_DEVICE ? 1 : 1 + calls * c->model.layers) &&
+      all.of[PAGEABLE] == 0)
     return true;
   fprintf(stderr, "bench_step_launches: %lld waits, %lld copies of memory that is not pinned\n",
           (long long)all.of[WAITS], (long long)all.of[PAGEABLE]);
@@ -230,6 +241,6 @@ int main(int argc, char **argv) {
                                  {"batch.micro_sequences", argv[3], "MICRO"}};
   run_config c;
   require(run_config_load(argv[1], set, sizeof set / sizeof *set, &c));
-  const bool with = count(&c, peak, 1), without = count(&c, peak, 0);
-  return with && without ? 0 : 1;
+  const bool with = count(&c, peak, ON_DEVICE), without = count(&c, peak, ON_HOST);
+  return count(&c, peak, ON_HOST_SEPARATE) && with && without ? 0 : 1;
 }

@@ -106,6 +106,16 @@ static uintptr_t places_of(const pointer_arguments &a) {
   return places;
 }
 
+/* Whether products that the library groups are faster each by itself. Both ways cost the device the
+   same FLOPs, at the rate of the kernels that the library has for each; a product by itself costs
+   the host a launch too, and a small one does not last as long. So the FLOPs of the average product
+   decide: 2 rows out in / count. */
+static bool library_separates(const product &p, int64_t rows, int32_t count,
+                              const phibal_cuda *call) {
+  return p.type == PHIBAL_ROWS_BF16 && 2.0 * (double)rows * (double)(p.out * p.in) >=
+                                           (double)count * (double)library_separate_flops(call);
+}
+
 /* What pointer_kernel does, on the host. */
 static phibal_status separate(const char *name, const product &p, const product_groups &groups,
                               const pointer_arguments &a, int32_t count,
@@ -206,7 +216,9 @@ phibal_status products_grouped(const char *name, const product &p, const product
   }
   if (count == 0) return PHIBAL_OK;
   pointer_arguments a = pointers_of(p, groups, call);
-  if (!library_groups(library_types_of(p), places_of(a)))
+  if (!library_groups(library_types_of(p), places_of(a)) ||
+      library_separates(p, groups.host_offsets[groups.experts] - groups.host_offsets[0], count,
+                        call))
     return separate(name, p, groups, a, count, each, call);
   launch_shape one = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
   status = launch(name, pointer_kernel, one, call, a);

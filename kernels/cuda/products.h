@@ -89,7 +89,11 @@ bool library_takes_ragged(const library_ragged &p, const library_types &types, u
 phibal_status library_make_ragged(const char *name, const library_ragged &p, library_types types,
                                   const void *const *a, const void *const *b, void *const *c,
                                   const phibal_cuda *call);
-/* Each by itself, in no order; a, b, c are arrays of pointers on the host. */
+/* FLOPs of a product from which products of bfloat16 are faster each by itself than grouped;
+   INT64_MAX: none are. */
+int64_t library_separate_flops(const phibal_cuda *call);
+/* Each by itself, in no order; a, b, c are arrays of pointers on the host. They may differ in their
+   rows alone, which are n, or k where b is transposed, and never both transposed. */
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,
                                library_types types, const void *const *a, const void *const *b,
                                void *const *c, const phibal_cuda *call);

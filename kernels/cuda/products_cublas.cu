@@ -1,16 +1,25 @@
 /* Matrix products by cuBLAS: ragged ones in one grouped call, dense ones by cuBLASLt. Both in the
    call's stream, with memory taken once, so that a step allocates nothing; binary32 sums, no
-   TensorFloat-32. Compiled and linked where nvcc is; no device has run it. test_products_cublas.cpp
-   plays the libraries and their streams.
+   TensorFloat-32. test_products_cublas.cpp plays the libraries and their streams.
 
    From 13.4 on cuBLASLt has grouped products whose sizes are on the device too, on compute
    capability 9 with one alpha and beta for all; they are experimental there, 13.7.0 to 13.8.0 have
    spoilt results of separate matrices by the account of another library's authors, and are not
    asked. Elsewhere cublasGemmGroupedBatchedEx takes the sizes of groups from the host and the
    pointers from the device. It has no bfloat16 product with a binary32 result, which the gradients
-   of weights are: those are made each by itself, over several streams that wait for the call's and
-   that the call's waits for. One of 768 by 1024 has 32 tiles for 132 multiprocessors, so four run
-   beside each other. Each stream has a handle and a workspace of its own. */
+   of weights are; and its kernel for bfloat16 is compute capability 8's, on an H200 too (cuBLAS
+   13.0: cutlass_80_tensorop_bf16_s16816gemm_bf16_grouped_128x64_64x3). There it was measured at 254
+   TFLOP/s in the forward products of 32 experts of 2560 rows, 768 by 1024, and at 220 in those of
+   128 experts, 768 by 256, where dense products of as many rows made 760 and 704.
+
+   So the gradients of weights, and on compute capability 9 all products of bfloat16 that are large
+   enough, are made each by itself by cuBLASLt, over several streams that wait for the call's and
+   that the call's waits for: one fills a device only now and then, and the next begins where the
+   last one ends. Each stream has a workspace of its own. Asking for an algorithm takes longer than
+   such a product, and experts' rows are never the same again: the algorithm is the one for some
+   more rows, at most a fourth, and kept (rounded_rows). Whatever rows it is for, an algorithm is a
+   way to divide the result among blocks; where the library does not take it for these rows, it is
+   asked for one. */
 #include "products.h"
 
 #include <cublasLt.h>
@@ -21,10 +30,14 @@ namespace {
 
 constexpr size_t LIBRARY_BYTES = (size_t)64
                                  << 20; /* of which cuBLAS has half; Hopper wants 32 MiB */
-constexpr int PLANS = 64;
+constexpr int PLANS = 512;
 constexpr size_t SCALARS_BYTES = 256; /* 0 and 1 on the device */
 constexpr int SIDES = 4;              /* streams for products that are made each by itself */
-constexpr size_t SIDE_BYTES = (size_t)32 << 20;
+constexpr size_t SIDE_BYTES = LIBRARY_BYTES / 2; /* of a plan too */
+/* What a product by itself has at least, on compute capability SEPARATE_MAJOR and above: the
+   grouped kernel takes 3 us for so many, about what a launch takes the host. Not measured yet. */
+constexpr int64_t SEPARATE_FLOPS = 750000000;
+constexpr int SEPARATE_MAJOR = 9;
 
 /* An algorithm that the heuristic has found for a dense product, or for a ragged one of so many
    experts, whose average `shape` is. */
@@ -41,8 +54,8 @@ struct library {
   cublasLtHandle_t lt;
   void *workspace; /* LIBRARY_BYTES, then SIDE_BYTES for each side, then SCALARS_BYTES */
   bool reads_sizes;
+  int major;            /* of the compute capability */
   const float *scalars; /* device: 0 and 1 */
-  cublasHandle_t side[SIDES];
   cudaStream_t stream[SIDES];
   cudaEvent_t begun, done[SIDES];
   int plans, ragged_plans;
@@ -75,10 +88,10 @@ bool too_large(const library_product &p) {
 bool same_plan(const plan &p, const library_product &shape, const library_types &types,
                uint32_t alignment) {
   const library_product &s = p.shape;
-  return p.alignment == alignment && s.a_transposed == shape.a_transposed &&
-         s.b_transposed == shape.b_transposed && s.m == shape.m && s.n == shape.n &&
-         s.k == shape.k && s.lda == shape.lda && s.ldb == shape.ldb && s.ldc == shape.ldc &&
-         p.types.in == types.in && p.types.out == types.out && p.types.beta == types.beta;
+  return s.n == shape.n && s.k == shape.k && s.m == shape.m && p.alignment == alignment &&
+         s.a_transposed == shape.a_transposed && s.b_transposed == shape.b_transposed &&
+         s.lda == shape.lda && s.ldb == shape.ldb && s.ldc == shape.ldc && p.types.in == types.in &&
+         p.types.out == types.out && p.types.beta == types.beta;
 }
 
 /* A product as cuBLASLt has it; whoever derives from this describes the matrices. */
@@ -105,7 +118,7 @@ struct lt_product {
   }
 };
 
-/* Of one dense product. */
+/* Of one dense product; `sizes` makes it that of another, which differs in m, n and k alone. */
 struct description : lt_product {
   description(const library_product &p, const library_types &types) : lt_product(p) {
     const uint64_t m = (uint64_t)p.m, n = (uint64_t)p.n, k = (uint64_t)p.k;
@@ -114,6 +127,19 @@ struct description : lt_product {
     good(cublasLtMatrixLayoutCreate(&b, type_of(types.in), p.b_transposed ? n : k,
                                     p.b_transposed ? k : n, p.ldb));
     good(cublasLtMatrixLayoutCreate(&c, type_of(types.out), m, n, p.ldc));
+  }
+  void sizes(const library_product &p) {
+    const uint64_t m = (uint64_t)p.m, n = (uint64_t)p.n, k = (uint64_t)p.k;
+    size(a, p.a_transposed ? k : m, p.a_transposed ? m : k);
+    size(b, p.b_transposed ? n : k, p.b_transposed ? k : n);
+    size(c, m, n);
+  }
+
+private:
+  void size(cublasLtMatrixLayout_t matrix, uint64_t rows, uint64_t columns) {
+    good(cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_ROWS, &rows, sizeof rows));
+    good(cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_COLS, &columns,
+                                          sizeof columns));
   }
 };
 
@@ -124,18 +150,20 @@ uint32_t alignment_of(const void *a, const void *b, const void *c, const void *d
   return (uint32_t)(places & (~places + 1));
 }
 
-/* The first algorithm of the heuristic, kept for the next such product. */
+/* The first algorithm of the heuristic for p, kept for the next such product. d has the sizes of p
+   after it, if it was not kept. */
 cublasStatus_t plan_find(library *l, const library_product &p, const library_types &types,
-                         uint32_t alignment, const description &d,
-                         cublasLtMatmulAlgo_t *algorithm) {
+                         uint32_t alignment, description &d, cublasLtMatmulAlgo_t *algorithm) {
   for (int i = 0; i < l->plans; i++)
     if (same_plan(l->planned[i], p, types, alignment)) {
       *algorithm = l->planned[i].algorithm;
       return CUBLAS_STATUS_SUCCESS;
     }
+  d.sizes(p);
+  if (d.status != CUBLAS_STATUS_SUCCESS) return d.status;
   cublasLtMatmulPreference_t preference = nullptr;
   cublasLtMatmulHeuristicResult_t result = {};
-  const size_t bytes = LIBRARY_BYTES / 2;
+  const size_t bytes = SIDE_BYTES;
   int found = 0;
   cublasStatus_t status = cublasLtMatmulPreferenceCreate(&preference);
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -163,38 +191,44 @@ phibal_status cuda_failed(const char *name, cudaError_t error) {
   return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cudaGetErrorString(error));
 }
 
-/* The side streams, their handles, workspaces and events. */
+/* The product that another's algorithm is found for: with some more rows, in 4 to 8 steps from a
+   power of two to the next. */
+library_product rounded_rows(library_product p) {
+  int64_t &rows = p.b_transposed ? p.k : p.n;
+  int64_t step = 1;
+  while (8 * step < rows) step *= 2;
+  rows = (rows + step - 1) / step * step;
+  return p;
+}
+
+unsigned char *side_workspace(const library *l, int side) {
+  return (unsigned char *)l->workspace + LIBRARY_BYTES + (size_t)side * SIDE_BYTES;
+}
+
+/* The side streams and their events. */
 phibal_status sides_create(const char *name, library *l) {
   cudaError_t error = cudaEventCreateWithFlags(&l->begun, cudaEventDisableTiming);
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  for (int s = 0; s < SIDES && error == cudaSuccess && status == CUBLAS_STATUS_SUCCESS; s++) {
+  for (int s = 0; s < SIDES && error == cudaSuccess; s++) {
     error = cudaStreamCreateWithFlags(&l->stream[s], cudaStreamNonBlocking);
     if (error == cudaSuccess) error = cudaEventCreateWithFlags(&l->done[s], cudaEventDisableTiming);
-    if (error != cudaSuccess) break;
-    status = cublasCreate(&l->side[s]);
-    if (status == CUBLAS_STATUS_SUCCESS) status = cublasSetStream(l->side[s], l->stream[s]);
-    if (status == CUBLAS_STATUS_SUCCESS)
-      status = cublasSetWorkspace(
-          l->side[s], (unsigned char *)l->workspace + LIBRARY_BYTES + (size_t)s * SIDE_BYTES,
-          SIDE_BYTES);
   }
-  return error != cudaSuccess ? cuda_failed(name, error) : failed(name, status);
+  return cuda_failed(name, error);
 }
 
 /* Whether cuBLASLt takes sizes from the device, and the scalars that it then takes from there. */
 phibal_status sizes_create(const char *name, library *l) {
-  int device = 0, major = 0;
+  int device = 0;
   float *scalars = (float *)((unsigned char *)l->workspace + LIBRARY_BYTES + SIDES * SIDE_BYTES);
   static const float values[2] = {0.0f, 1.0f};
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    error = cudaDeviceGetAttribute(&l->major, cudaDevAttrComputeCapabilityMajor, device);
   if (error == cudaSuccess)
     error = cudaMemcpy(scalars, values, sizeof values, cudaMemcpyHostToDevice);
   const size_t version = cublasLtGetVersion();
   l->scalars = scalars;
   l->reads_sizes = CUBLAS_VERSION >= 130400 && version >= 130400 &&
-                   !(version >= 130700 && version < 130801) && major == 9;
+                   !(version >= 130700 && version < 130801) && l->major == 9;
   return cuda_failed(name, error);
 }
 
@@ -229,7 +263,6 @@ void phibal_cuda_products_destroy(phibal_cuda *call) {
   library *l = call ? (library *)call->products : nullptr;
   if (!l) return;
   for (int s = 0; s < SIDES; s++) {
-    if (l->side[s]) cublasDestroy(l->side[s]);
     if (l->stream[s]) cudaStreamDestroy(l->stream[s]);
     if (l->done[s]) cudaEventDestroy(l->done[s]);
   }
@@ -358,6 +391,10 @@ phibal_status library_make_ragged(const char *name, const library_ragged &p, lib
 #endif
 }
 
+int64_t library_separate_flops(const phibal_cuda *call) {
+  return ((const library *)call->products)->major >= SEPARATE_MAJOR ? SEPARATE_FLOPS : INT64_MAX;
+}
+
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,
                                library_types types, const void *const *a, const void *const *b,
                                void *const *c, const phibal_cuda *call) {
@@ -369,16 +406,26 @@ phibal_status library_separate(const char *name, int32_t count, const library_pr
   for (int s = 0; s < sides && error == cudaSuccess; s++)
     error = cudaStreamWaitEvent(l->stream[s], l->begun, 0);
   if (error != cudaSuccess) return cuda_failed(name, error);
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  description d(each[0], types);
+  cublasStatus_t status = d.status;
   for (int32_t i = 0; i < count && status == CUBLAS_STATUS_SUCCESS; i++) {
-    const library_product &p = each[i];
-    status = too_large(p)
-                 ? CUBLAS_STATUS_NOT_SUPPORTED
-                 : cublasGemmEx(l->side[i % sides], operation_of(p.a_transposed),
-                                operation_of(p.b_transposed), (int)p.m, (int)p.n, (int)p.k, &alpha,
-                                a[i], type_of(types.in), (int)p.lda, b[i], type_of(types.in),
-                                (int)p.ldb, &types.beta, c[i], type_of(types.out), (int)p.ldc,
-                                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    const int s = i % sides;
+    const uint32_t aligned = alignment_of(a[i], b[i], c[i], c[i]);
+    const uint32_t alignment = aligned < 16 ? aligned : 16; /* an expert's rows begin anywhere */
+    const auto by = [&](const library_product &found_for) {
+      cublasLtMatmulAlgo_t algorithm;
+      cublasStatus_t made = plan_find(l, found_for, types, alignment, d, &algorithm);
+      d.sizes(each[i]);
+      if (made == CUBLAS_STATUS_SUCCESS) made = d.status;
+      return made != CUBLAS_STATUS_SUCCESS
+                 ? made
+                 : cublasLtMatmul(l->lt, d.operation, &alpha, a[i], d.a, b[i], d.b, &types.beta,
+                                  c[i], d.c, c[i], d.c, &algorithm, side_workspace(l, s),
+                                  SIDE_BYTES, l->stream[s]);
+    };
+    status = by(rounded_rows(each[i]));
+    if (status == CUBLAS_STATUS_INVALID_VALUE || status == CUBLAS_STATUS_NOT_SUPPORTED)
+      status = by(each[i]);
   }
   /* The call's stream waits for what has been started, whatever became of the rest. */
   for (int s = 0; s < sides && error == cudaSuccess; s++) {

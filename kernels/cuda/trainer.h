@@ -67,7 +67,7 @@ typedef struct phibal_cuda_groups {
 /* Whether the library of products takes the sizes of all products of this FFN from the device.
    `places`: the bits of all addresses that the products will get. Where it does not (cuBLAS before
    13.4, devices other than compute capability 9, binary32, places that are no multiples of 16
-   bytes), cublasGemmGroupedBatchedEx and cublasGemmEx need host_offsets. */
+   bytes), cublasGemmGroupedBatchedEx and products each by itself need host_offsets. */
 int phibal_cuda_ffn_sizes_on_device(const phibal_ffn *ffn, phibal_rows type, int64_t most,
                                     uintptr_t places, const phibal_cuda *call);
 

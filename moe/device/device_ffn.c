@@ -64,9 +64,9 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   return status;
 }
 
-/* The offsets on the host, where the products need them there: cublasGemmGroupedBatchedEx and
-   cublasGemmEx, and phibal_cuda_ranks_exchange (ncclSend, ncclRecv) between ranks. Then each layer
-   waits. */
+/* The offsets on the host, where the products need them there: cublasGemmGroupedBatchedEx, products
+   made each by itself, and phibal_cuda_ranks_exchange (ncclSend, ncclRecv) between ranks. Then each
+   layer waits. */
 static phibal_status fetch_offsets(device *d, int32_t layer) {
   const device_library *l = &d->library;
   const int64_t n = d->model.config.experts + 1;

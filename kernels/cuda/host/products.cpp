@@ -9,6 +9,9 @@
 /* Whether the library plays one that reads sizes on the device, cuBLAS from 13.4 on. */
 extern "C" int cuda_on_host_reads_sizes;
 int cuda_on_host_reads_sizes = 1;
+/* What library_separate_flops says. */
+extern "C" int64_t cuda_on_host_separate_flops;
+int64_t cuda_on_host_separate_flops = INT64_MAX;
 
 namespace {
 
@@ -155,6 +158,10 @@ phibal_status library_make_ragged(const char *name, const library_ragged &p, lib
     }
     return PHIBAL_OK;
   });
+}
+
+int64_t library_separate_flops(const phibal_cuda *) {
+  return cuda_on_host_separate_flops;
 }
 
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,

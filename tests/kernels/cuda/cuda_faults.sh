@@ -126,6 +126,8 @@ routes without rows left as they are|activation.cu|activation|cuda_recompute/*|w
 gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/= CORE_FMA(gradient, made, sum/= (double)(float)CORE_FMA(gradient, made, sum/
 rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
 no gradients of gates without rows|ffn.cu|ffn|cuda_recompute/*|a gate without|s/if (status == PHIBAL_OK) \/\* without rows too/if (status == PHIBAL_OK \&\& rows > 0) \/* without rows too/
+each by itself by the FLOPs of all products|products.cu|products|cuda_products/separate*|separate from|s/(double)count \* (double)library_separate_flops/(double)library_separate_flops/
+binary32 each by itself|products.cu|products|cuda_products/separate*|binary32 is grouped|s/return p.type == PHIBAL_ROWS_BF16 \&\& 2.0/return 2.0/
 grouped products of a type that cuBLAS does not group|products.cu|products|cuda_products/grouped*|library_groups|s/return types.in == types.out \&\& (/return (/
 grouped bfloat16 that is not at 16 bytes|products.cu|products|cuda_products/every*|16 bytes|s/types.in == PHIBAL_ROWS_F32 || places % 16 == 0/true/
 vectors of rows that are not aligned|combine.cu|combine|combine|misaligned vector|s/const bool four = a.width % 4 == 0 \&\&/const bool four = a.width >= 4 \&\&/
@@ -188,10 +190,11 @@ offsets read before they are there|moe/device/device_ffn.c|device|device/every*|
 weights read before they are there|moe/device/device.c|device|device/every*|FAIL|/^phibal_status device_fetch/,/^}/s/RUN(\(device_result(d)\|l->wait(&d->call)\));//
 separate products before their operands|products_cublas.cu|products_cublas|products_cublas/separate*|is not|/error = cudaStreamWaitEvent(l->stream\[s\], l->begun, 0);/d
 results of separate products not waited for|products_cublas.cu|products_cublas|products_cublas/separate*|does not wait for|s/error = cudaStreamWaitEvent(stream, l->done\[s\], 0);/;/
-streams with one workspace|products_cublas.cu|products_cublas|products_cublas/separate*|one workspace at a time|s/(size_t)s \* SIDE_BYTES,/(size_t)0 * SIDE_BYTES,/
-handles without their streams|products_cublas.cu|products_cublas|products_cublas/separate*|the default stream|s/status = cublasSetStream(l->side\[s\], l->stream\[s\])/;/
-workspaces before streams|products_cublas.cu|products_cublas|products_cublas/separate*|cuBLAS's own|s/^ *SIDE_BYTES);$/&\n    if (status == CUBLAS_STATUS_SUCCESS) status = cublasSetStream(l->side[s], l->stream[s]);/
-an algorithm for better aligned matrices|products_cublas.cu|products_cublas|products_cublas/dense|not aligned as|s/p.alignment == alignment && //
+streams with one workspace|products_cublas.cu|products_cublas|products_cublas/separate*|one workspace at a time|s/(size_t)side \* SIDE_BYTES/(size_t)(side - side) * SIDE_BYTES/
+an expert's product of the rounded rows|products_cublas.cu|products_cublas|products_cublas/separate*|FAIL|s/d.sizes(each\[i\]);/d.sizes(found_for);/
+rows that another's algorithm does not take|products_cublas.cu|products_cublas|products_cublas/separate*|FAIL|s/status = by(each\[i\]);/;/
+algorithms for far more rows|products_cublas.cu|products_cublas|products_cublas/separate*|for another product|s/while (8 \* step < rows)/while (step < rows)/
+an algorithm for better aligned matrices|products_cublas.cu|products_cublas|products_cublas/dense|not aligned as|s/p.alignment == alignment &&//
 an algorithm for another result|products_cublas.cu|products_cublas|products_cublas/dense|for another product|s/p.types.out == types.out &&//
 sizes of transposed matrices|products_cublas.cu|products_cublas|products_cublas/ragged|ragged|s/one.a_transposed ? p.k : p.m,/one.a_transposed ? p.m : p.k,/
 gradients always added to|products_cublas.cu|products_cublas|products_cublas/ragged|is not|s/l->scalars + (types.beta != 0.0f ? 1 : 0)/l->scalars + 1/

@@ -270,6 +270,40 @@ Test(cuda_products, grouped_as_cublas_groups) {
   cr_expect_neq(grouped(PHIBAL_ROWS_BF16), PHIBAL_OK);
 }
 
+extern "C" int64_t cuda_on_host_separate_flops;
+
+/* From so many FLOPs of the average expert on products are made each by itself; with the same
+   bits. Experts without rows do not count. */
+Test(cuda_products, separate_from_a_size_on) {
+  static const int64_t offsets[] = {0, 0, 3, 8, 8, 12};
+  const int64_t out = 8, in = 16, average = 2 * out * in * 4;
+  random_stream r = random_start(SEED, 8, 0);
+  const halves x = draw_halves(&r, 12 * in), w = draw_halves(&r, 5 * out * in);
+  const floats wide_x = numbers(&r, (size_t)(12 * in)),
+               wide_w = numbers(&r, (size_t)(5 * out * in));
+  halves y[3] = {halves(12 * (size_t)out), y[0], y[0]};
+  const int64_t from[] = {INT64_MAX, average + 1, average};
+  for (int i = 0; i < 3; i++) {
+    device c(products_workspace(5));
+    cuda_on_host_separate_flops = from[i];
+    const int64_t before = cuda_on_host_started[3];
+    OK(products_grouped("x",
+                        {PRODUCT_FORWARD, PHIBAL_ROWS_BF16, PHIBAL_ROWS_BF16, out, in, x.data(),
+                         w.data(), y[i].data(), false},
+                        {5, offsets, offsets, 12}, &c.call));
+    OK(phibal_cuda_result(&c.call));
+    cr_expect_eq(cuda_on_host_started[3] - before, i == 2, "separate from %ld on", (long)from[i]);
+    cr_expect(same(y[i], y[0]), "separate from %ld on: other bits", (long)from[i]);
+    floats wide_y(12 * (size_t)out);
+    OK(products_grouped("x",
+                        {PRODUCT_FORWARD, PHIBAL_ROWS_F32, PHIBAL_ROWS_F32, out, in, wide_x.data(),
+                         wide_w.data(), wide_y.data(), false},
+                        {5, offsets, offsets, 12}, &c.call));
+    cr_expect_eq(cuda_on_host_started[3] - before, i == 2, "binary32 is grouped");
+  }
+  cuda_on_host_separate_flops = INT64_MAX;
+}
+
 extern "C" int cuda_on_host_reads_sizes;
 
 /* Sizes on the device: all that the experts' FFN makes has the bits that it has with the offsets on
