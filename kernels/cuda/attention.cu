@@ -228,7 +228,11 @@ static phibal_status multiply(const attention &at, const library_product &p, hea
     for (int i = 0; i < 3; i++)
       for (int32_t j = 0; j < h.count; j++)
         of[i][j] = (unsigned char *)h.base[i] + j / h.divide[i] * h.step[i];
-    return library_separate(at.name, h.count, each, types, of[0], of[1], of[2], at.call);
+    phibal_status status = library_separate_begin(at.name, at.call);
+    if (status != PHIBAL_OK) return status;
+    status = library_separate(at.name, h.count, each, types, of[0], of[1], of[2], at.call);
+    const phibal_status ended = library_separate_end(at.name, at.call);
+    return status != PHIBAL_OK ? status : ended;
   }
   h.pointers = at.pointers;
   launch_shape one = {1, (h.count + WARP - 1) / WARP * WARP, 0};

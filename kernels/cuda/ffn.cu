@@ -74,9 +74,7 @@ phibal_status phibal_cuda_ffn_gate_up(const phibal_ffn *ffn, phibal_rows type,
   const int64_t d = ffn->width, f = ffn->hidden;
   const product gate_up[] = {{PRODUCT_FORWARD, type, type, f, d, x, w_gate, a, false},
                              {PRODUCT_FORWARD, type, type, f, d, x, w_up, b, false}};
-  for (const product &p : gate_up)
-    if (status == PHIBAL_OK) status = products_grouped(name, p, groups_of(ffn, groups), call);
-  return status;
+  return products_independent(name, gate_up, 2, groups_of(ffn, groups), call);
 }
 
 phibal_status phibal_cuda_ffn_forward_groups(const phibal_ffn *ffn, phibal_rows type,
@@ -143,19 +141,20 @@ static phibal_status ffn_gradients(const char *name, const phibal_ffn *ffn, phib
                                    float *w_up_gradient, float *w_down_gradient, bool add,
                                    const phibal_cuda *call) {
   const int64_t d = ffn->width, f = ffn->hidden;
-  const product products[] = {
+  const product of_weights[] = {
       {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h, w_down_gradient, add},
       {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, a, x, w_gate_gradient, add},
       {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, b, x, w_up_gradient, add},
+  };
+  const product of_x[] = {
       {PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},
       {PRODUCT_INPUT_GRADIENT, type, type, f, d, b, w_up, x_gradient, true},
   };
-  phibal_status status = PHIBAL_OK;
-  for (const product &p : products) {
+  phibal_status status = products_independent(name, of_weights, 3, groups, call);
+  for (const product &p : of_weights)
+    if (status == PHIBAL_OK && !add) status = products_clear(name, p, groups, call);
+  for (const product &p : of_x)
     if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
-    if (status == PHIBAL_OK && !p.add && p.form == PRODUCT_WEIGHT_GRADIENT)
-      status = products_clear(name, p, groups, call);
-  }
   return status;
 }
 

@@ -116,18 +116,19 @@ static bool library_separates(const product &p, int64_t rows, int32_t count,
                                            (double)count * (double)library_separate_flops(call);
 }
 
-/* What pointer_kernel does, on the host. */
+/* What pointer_kernel does, on the host, for products each by itself. */
 static phibal_status separate(const char *name, const product &p, const product_groups &groups,
-                              const pointer_arguments &a, int32_t count,
-                              const library_product *each, const phibal_cuda *call) {
+                              const phibal_cuda *call) {
+  const pointer_arguments a = pointers_of(p, groups, call);
+  library_product each[POINTER_THREADS];
   void *pointers[3][POINTER_THREADS];
-  int32_t place = 0;
+  int32_t count = 0;
   for (int32_t e = 0; e < groups.experts; e++) {
-    const int64_t first = groups.host_offsets[e];
-    if (groups.host_offsets[e + 1] == first) continue;
+    const int64_t first = groups.host_offsets[e], rows = groups.host_offsets[e + 1] - first;
+    if (rows == 0) continue;
     for (int i = 0; i < 3; i++)
-      pointers[i][place] = a.base[i] + first * a.by_row[i] + e * a.by_expert[i];
-    place++;
+      pointers[i][count] = a.base[i] + first * a.by_row[i] + e * a.by_expert[i];
+    each[count++] = library_product_of(p, rows);
   }
   return library_separate(name, count, each, library_types_of(p), pointers[0], pointers[1],
                           pointers[2], call);
@@ -189,24 +190,32 @@ phibal_status products_check(const char *name, const phibal_cuda *call, size_t b
                            name);
 }
 
-phibal_status products_grouped(const char *name, const product &p, const product_groups &groups,
-                               const phibal_cuda *call) {
-  phibal_status status = products_check(name, call, products_workspace(groups.experts));
-  if (status != PHIBAL_OK) return status;
+static bool made_separately(const product &p, const product_groups &groups,
+                            const phibal_cuda *call) {
+  if (!groups.host_offsets) return false;
+  int32_t count = 0;
+  for (int32_t e = 0; e < groups.experts; e++)
+    count += groups.host_offsets[e + 1] > groups.host_offsets[e];
+  return !library_groups(library_types_of(p), places_of(pointers_of(p, groups, call))) ||
+         library_separates(p, groups.host_offsets[groups.experts], count, call);
+}
+
+static phibal_status make_grouped(const char *name, const product &p, const product_groups &groups,
+                                  const phibal_cuda *call) {
+  launch_shape one = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
+  const int32_t stride = pointer_stride(groups.experts);
+  const pointer_arguments a = pointers_of(p, groups, call);
+  const void *const *at = (const void *const *)a.pointers;
+  void *const *to = (void *const *)(a.pointers + 2 * stride);
   if (!groups.host_offsets) {
     if (!products_sizes_on_device(p, groups, call))
       return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "%s: the library of products needs the experts' offsets on the host",
                                name);
-    const pointer_arguments all = pointers_of(p, groups, call);
-    launch_shape block = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
-    status = launch(name, pointer_kernel, block, call, all);
+    phibal_status status = launch(name, pointer_kernel, one, call, a);
     if (status != PHIBAL_OK) return status;
-    unsigned char **const at = all.pointers;
-    const int32_t stride = pointer_stride(groups.experts);
-    return library_make_ragged(name, ragged_of(p, groups, all), library_types_of(p),
-                               (const void *const *)at, (const void *const *)(at + stride),
-                               (void *const *)(at + 2 * stride), call);
+    return library_make_ragged(name, ragged_of(p, groups, a), library_types_of(p), at, at + stride,
+                               to, call);
   }
   library_product each[POINTER_THREADS];
   int32_t count = 0;
@@ -215,18 +224,34 @@ phibal_status products_grouped(const char *name, const product &p, const product
     if (rows > 0) each[count++] = library_product_of(p, rows);
   }
   if (count == 0) return PHIBAL_OK;
-  pointer_arguments a = pointers_of(p, groups, call);
-  if (!library_groups(library_types_of(p), places_of(a)) ||
-      library_separates(p, groups.host_offsets[groups.experts] - groups.host_offsets[0], count,
-                        call))
-    return separate(name, p, groups, a, count, each, call);
-  launch_shape one = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
-  status = launch(name, pointer_kernel, one, call, a);
+  phibal_status status = launch(name, pointer_kernel, one, call, a);
   if (status != PHIBAL_OK) return status;
-  const int32_t stride = pointer_stride(groups.experts);
-  return library_grouped(name, count, each, library_types_of(p), (const void *const *)a.pointers,
-                         (const void *const *)(a.pointers + stride),
-                         (void *const *)(a.pointers + 2 * stride), call);
+  return library_grouped(name, count, each, library_types_of(p), at, at + stride, to, call);
+}
+
+phibal_status products_independent(const char *name, const product *products, int32_t count,
+                                   const product_groups &groups, const phibal_cuda *call) {
+  phibal_status status = products_check(name, call, products_workspace(groups.experts));
+  int32_t separately = 0;
+  for (int32_t i = 0; i < count && status == PHIBAL_OK; i++)
+    if (made_separately(products[i], groups, call))
+      separately++;
+    else
+      status = make_grouped(name, products[i], groups, call);
+  if (separately == 0 || status != PHIBAL_OK || groups.host_offsets[groups.experts] == 0)
+    return status;
+  status = library_separate_begin(name, call);
+  if (status != PHIBAL_OK) return status;
+  for (int32_t i = 0; i < count && status == PHIBAL_OK; i++)
+    if (made_separately(products[i], groups, call))
+      status = separate(name, products[i], groups, call);
+  const phibal_status ended = library_separate_end(name, call);
+  return status != PHIBAL_OK ? status : ended;
+}
+
+phibal_status products_grouped(const char *name, const product &p, const product_groups &groups,
+                               const phibal_cuda *call) {
+  return products_independent(name, &p, 1, groups, call);
 }
 
 phibal_status products_dense(const char *name, const product &p, int64_t rows, const void *to,

@@ -43,6 +43,10 @@ phibal_status products_check(const char *name, const phibal_cuda *call, size_t b
 size_t products_workspace(int32_t experts);
 phibal_status products_grouped(const char *name, const product &p, const product_groups &groups,
                                const phibal_cuda *call);
+/* Several of them, none of which reads or writes what another writes: where they are made each by
+   itself, those of all run beside each other. */
+phibal_status products_independent(const char *name, const product *products, int32_t count,
+                                   const product_groups &groups, const phibal_cuda *call);
 /* After the gradients of weights that were not added to: 0 in those of experts without rows, which
    products_grouped leaves as they are. */
 phibal_status products_clear(const char *name, const product &p, const product_groups &groups,
@@ -92,8 +96,13 @@ phibal_status library_make_ragged(const char *name, const library_ragged &p, lib
 /* FLOPs of a product from which products of bfloat16 are faster each by itself than grouped;
    INT64_MAX: none are. */
 int64_t library_separate_flops(const phibal_cuda *call);
-/* Each by itself, in no order; a, b, c are arrays of pointers on the host. They may differ in their
-   rows alone, which are n, or k where b is transposed, and never both transposed. */
+/* Products each by itself, in no order, begin behind what the call's stream was asked for before
+   library_separate_begin, and what it is asked for behind library_separate_end waits for them; the
+   latter is called whatever failed between. */
+phibal_status library_separate_begin(const char *name, const phibal_cuda *call);
+phibal_status library_separate_end(const char *name, const phibal_cuda *call);
+/* a, b, c are arrays of pointers on the host. The products of one call may differ in their rows
+   alone, which are n, or k where b is transposed, and never both transposed. */
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,
                                library_types types, const void *const *a, const void *const *b,
                                void *const *c, const phibal_cuda *call);

@@ -58,6 +58,7 @@ struct library {
   const float *scalars; /* device: 0 and 1 */
   cudaStream_t stream[SIDES];
   cudaEvent_t begun, done[SIDES];
+  int next_side; /* for the next product by itself */
   int plans, ragged_plans;
   plan planned[PLANS], ragged[PLANS];
   /* The grouped call's arrays. */
@@ -395,21 +396,35 @@ int64_t library_separate_flops(const phibal_cuda *call) {
   return ((const library *)call->products)->major >= SEPARATE_MAJOR ? SEPARATE_FLOPS : INT64_MAX;
 }
 
+phibal_status library_separate_begin(const char *name, const phibal_cuda *call) {
+  library *l = (library *)call->products;
+  cudaError_t error = cudaEventRecord(l->begun, (cudaStream_t)call->stream);
+  for (int s = 0; s < SIDES && error == cudaSuccess; s++)
+    error = cudaStreamWaitEvent(l->stream[s], l->begun, 0);
+  l->next_side = 0;
+  return cuda_failed(name, error);
+}
+
+phibal_status library_separate_end(const char *name, const phibal_cuda *call) {
+  library *l = (library *)call->products;
+  const cudaStream_t stream = (cudaStream_t)call->stream;
+  cudaError_t error = cudaSuccess;
+  for (int s = 0; s < SIDES && error == cudaSuccess; s++) {
+    error = cudaEventRecord(l->done[s], l->stream[s]);
+    if (error == cudaSuccess) error = cudaStreamWaitEvent(stream, l->done[s], 0);
+  }
+  return cuda_failed(name, error);
+}
+
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,
                                library_types types, const void *const *a, const void *const *b,
                                void *const *c, const phibal_cuda *call) {
   library *l = (library *)call->products;
   const float alpha = 1.0f;
-  const int sides = count < SIDES ? count : SIDES;
-  const cudaStream_t stream = (cudaStream_t)call->stream;
-  cudaError_t error = cudaEventRecord(l->begun, stream);
-  for (int s = 0; s < sides && error == cudaSuccess; s++)
-    error = cudaStreamWaitEvent(l->stream[s], l->begun, 0);
-  if (error != cudaSuccess) return cuda_failed(name, error);
   description d(each[0], types);
   cublasStatus_t status = d.status;
   for (int32_t i = 0; i < count && status == CUBLAS_STATUS_SUCCESS; i++) {
-    const int s = i % sides;
+    const int s = l->next_side++ % SIDES;
     const uint32_t aligned = alignment_of(a[i], b[i], c[i], c[i]);
     const uint32_t alignment = aligned < 16 ? aligned : 16; /* an expert's rows begin anywhere */
     const auto by = [&](const library_product &found_for) {
@@ -427,12 +442,7 @@ phibal_status library_separate(const char *name, int32_t count, const library_pr
     if (status == CUBLAS_STATUS_INVALID_VALUE || status == CUBLAS_STATUS_NOT_SUPPORTED)
       status = by(each[i]);
   }
-  /* The call's stream waits for what has been started, whatever became of the rest. */
-  for (int s = 0; s < sides && error == cudaSuccess; s++) {
-    error = cudaEventRecord(l->done[s], l->stream[s]);
-    if (error == cudaSuccess) error = cudaStreamWaitEvent(stream, l->done[s], 0);
-  }
-  return status != CUBLAS_STATUS_SUCCESS ? failed(name, status) : cuda_failed(name, error);
+  return failed(name, status);
 }
 
 phibal_status library_dense(const char *name, const library_product &p, library_types types,

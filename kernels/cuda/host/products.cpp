@@ -164,6 +164,14 @@ int64_t library_separate_flops(const phibal_cuda *) {
   return cuda_on_host_separate_flops;
 }
 
+phibal_status library_separate_begin(const char *, const phibal_cuda *) {
+  return PHIBAL_OK;
+}
+
+phibal_status library_separate_end(const char *, const phibal_cuda *) {
+  return PHIBAL_OK;
+}
+
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,
                                library_types types, const void *const *a, const void *const *b,
                                void *const *c, const phibal_cuda *call) {

@@ -751,6 +751,27 @@ Test(products_cublas, dense) {
               }
 }
 
+/* Gradients of several weights, those of one grouped because they are binary32: all are made behind
+   their operands and before what follows. */
+Test(products_cublas, independent_products_run_beside_each_other) {
+  for (uint64_t seed = 0; seed < 30; seed++) {
+    played c(130100);
+    random_stream r = random_start(SEED, 0, 500 + seed);
+    problem a(&r, PRODUCT_WEIGHT_GRADIENT, PHIBAL_ROWS_BF16, PHIBAL_ROWS_F32, false, some_groups, 8,
+              16, 0);
+    problem b(&r, PRODUCT_WEIGHT_GRADIENT, PHIBAL_ROWS_F32, PHIBAL_ROWS_F32, false, some_groups, 8,
+              16, 0);
+    problem d(&r, PRODUCT_WEIGHT_GRADIENT, PHIBAL_ROWS_BF16, PHIBAL_ROWS_F32, true, some_groups, 24,
+              8, 0);
+    const product all[] = {a.p, b.p, d.p};
+    for (problem *p : {&a, &b, &d}) p->arrive();
+    OK(products_independent("test", all, 3, a.groups(true), &c.call));
+    for (problem *p : {&a, &b, &d}) p->fetch();
+    finish(seed);
+    for (problem *p : {&a, &b, &d}) p->judge(1, "beside each other");
+  }
+}
+
 /* Products that cuBLAS groups, each by itself; and where that is faster. */
 Test(products_cublas, separate_as_grouped) {
   for (int major : {8, 9, 10}) {
@@ -770,9 +791,11 @@ Test(products_cublas, separate_as_grouped) {
       of[2].push_back(a.result.live + first * 8 * 2);
     }
     a.arrive();
+    OK(library_separate_begin("test", &c.call));
     OK(library_separate("test", (int32_t)each.size(), each.data(),
                         {PHIBAL_ROWS_BF16, PHIBAL_ROWS_BF16, 1.0f}, of[0].data(), of[1].data(),
                         of[2].data(), &c.call));
+    OK(library_separate_end("test", &c.call));
     a.fetch();
     finish((uint64_t)major);
     a.judge(1, "each by itself");
