@@ -1,10 +1,12 @@
 /* Token embeddings in and out, and the addition and conversion of rows, with the CPU's bits.
 
-   Bytes of a number: forward 8; addition 12, or 10 of bfloat16; conversion 6. Backward, the
-   first row of a token adds all rows of that token, in their order, which is part of the result: a
-   block a row looks whether an earlier one is of its token, and if not, its warps look for the
-   later ones. That reads the tokens once for each row, n^2 / 2 words of the cache for n rows: 134
-   MB for 8192. Not measured yet. */
+   Bytes of a number: forward 8; addition 12, or 10 of bfloat16; conversion 6. Backward, all rows of
+   a token are added to it in their order, which is part of the result. A block has the tokens of
+   one value of a hash. It reads all tokens, a window of them at a time, and lists the rows that are
+   its own in their order; then its warps take a row each, and 32 N columns: where the list has no
+   earlier row of that token, the warp adds all the later ones. So tokens are read once for each
+   block, 4 n bytes of the cache, and a number takes 4 bytes, and 8 more once for each of a window's
+   different tokens. Before, each row looked through all rows: an H200 took 1041 us for 16384. */
 #include "trainer.h"
 #include "vector.h"
 
@@ -29,23 +31,94 @@ static __global__ void __launch_bounds__(PIECE_THREADS) embedding_kernel(embeddi
   }
 }
 
-/* N columns j .. of the token that `row` is the first of. Called by a whole warp; lanes with j >=
-   width only help to look. */
+enum {
+  WINDOW_STEPS = 16,
+  WINDOW_WARPS = PIECE_THREADS / WARP,
+  WINDOW_OF_WARP = WINDOW_STEPS * WARP,
+  WINDOW = WINDOW_WARPS * WINDOW_OF_WARP, /* rows */
+  ROWS_TOGETHER = 8,                      /* on their way at once */
+  EMBEDDING_PER_MULTIPROCESSOR = 4,
+};
+
+/* Which of `blocks` blocks has a token. */
+static __device__ __forceinline__ uint32_t block_of(int32_t token, uint32_t blocks) {
+  return (uint32_t)((uint64_t)((uint32_t)token * 0x9e3779b1u) * blocks >> 32);
+}
+
+/* The window's own rows from `base`, in order: how many, place[] within the window and token[]. */
+static __device__ __forceinline__ int window_list(const embedding_arguments &a, int64_t base,
+                                                  shared_pointer<int32_t> place,
+                                                  shared_pointer<int32_t> token,
+                                                  shared_pointer<int32_t> count) {
+  const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+  const int first = warp * WINDOW_OF_WARP + lane;
+  int32_t t[WINDOW_STEPS];
+  int found = 0, at = 0, all = 0;
+#pragma unroll
+  for (int s = 0; s < WINDOW_STEPS; s++) {
+    const int64_t row = base + first + s * WARP;
+    t[s] = row < a.rows ? __ldg(a.tokens + row) : -1;
+  }
+#pragma unroll
+  for (int s = 0; s < WINDOW_STEPS; s++) {
+    if (t[s] >= 0 && block_of(t[s], gridDim.x) != blockIdx.x) t[s] = -1;
+    found += __popc(__ballot_sync(ALL_LANES, t[s] >= 0));
+  }
+  if (lane == 0) count[warp] = found;
+  __syncthreads();
+  for (int w = 0; w < WINDOW_WARPS; w++) {
+    const int of_warp = count[w];
+    at += w < warp ? of_warp : 0;
+    all += of_warp;
+  }
+#pragma unroll
+  for (int s = 0; s < WINDOW_STEPS; s++) {
+    const unsigned own = __ballot_sync(ALL_LANES, t[s] >= 0);
+    if (t[s] >= 0) {
+      const int i = at + __popc(own & ((1u << lane) - 1u));
+      place[i] = first + s * WARP;
+      token[i] = t[s];
+    }
+    at += __popc(own);
+  }
+  __syncthreads();
+  return all;
+}
+
+/* N columns j .. of the i-th of the list's `all` rows and of the later ones of its token, unless an
+   earlier one is of that token. Called by a whole warp; lanes with j >= width only help to look. */
 template <int N>
-static __device__ __forceinline__ void token_sum(const embedding_arguments &a, int64_t row,
-                                                 int32_t token, int64_t j) {
+static __device__ __forceinline__ void
+token_sum(const embedding_arguments &a, int64_t base, shared_pointer<int32_t> place,
+          shared_pointer<int32_t> token, int i, int all, int64_t j) {
   const int lane = (int)threadIdx.x % WARP;
-  float *to = a.to + (int64_t)token * a.width + j;
+  const int32_t mine = token[i];
+  for (int first = 0; first < i; first += WARP) {
+    const bool earlier = first + lane < i && token[first + lane] == mine;
+    if (__any_sync(ALL_LANES, earlier)) return;
+  }
+  float *to = a.to + (int64_t)mine * a.width + j;
+  const float *from = a.from + base * a.width + j;
   floats<N> sum = {};
   if (j < a.width) sum = floats_load<N>(to);
-#pragma unroll 4
-  for (int64_t first = row; first < a.rows; first += WARP) {
-    const bool same = first + lane < a.rows && __ldg(a.tokens + first + lane) == token;
-    for (unsigned left = __ballot_sync(ALL_LANES, same); left; left &= left - 1) {
-      if (j >= a.width) break;
-      const floats<N> x = floats_load<N>(a.from + (first + __ffs((int)left) - 1) * a.width + j);
+  for (int first = i; first < all; first += WARP) {
+    const bool same = first + lane < all && token[first + lane] == mine;
+    unsigned left = __ballot_sync(ALL_LANES, same);
+    while (left) {
+      floats<N> x[ROWS_TOGETHER] = {};
+      bool there[ROWS_TOGETHER];
 #pragma unroll
-      for (int l = 0; l < N; l++) sum.x[l] += a.scale * x.x[l];
+      for (int r = 0; r < ROWS_TOGETHER; r++) {
+        there[r] = left && j < a.width;
+        if (there[r])
+          x[r] = floats_load<N>(from + (int64_t)place[first + __ffs((int)left) - 1] * a.width);
+        left &= left - 1;
+      }
+#pragma unroll
+      for (int r = 0; r < ROWS_TOGETHER; r++)
+#pragma unroll
+        for (int l = 0; l < N; l++)
+          if (there[r]) sum.x[l] += a.scale * x[r].x[l];
     }
   }
   if (j < a.width) floats_store<N>(to, sum);
@@ -54,22 +127,18 @@ static __device__ __forceinline__ void token_sum(const embedding_arguments &a, i
 template <int N>
 static __global__ void __launch_bounds__(PIECE_THREADS)
     embedding_backward_kernel(embedding_arguments a) {
-  SHARED_ARRAY(int32_t, earlier, 1);
-  const int64_t me = threadIdx.x, of_warp = (int64_t)WARP * N;
-  for (int64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
-    const int32_t token = __ldg(a.tokens + row);
-    if (token < 0) continue;
-    if (me == 0) earlier[0] = 0;
-    __syncthreads();
-    bool found = false;
-    for (int64_t r = me; r < row; r += PIECE_THREADS) found |= __ldg(a.tokens + r) == token;
-    if (found) shared_add(earlier, 0, 1);
-    __syncthreads();
-    const bool first = earlier[0] == 0;
-    __syncthreads(); /* all have read it */
-    if (!first) continue;
-    for (int64_t j = me / WARP * of_warp; j < a.width; j += PIECE_THREADS * N)
-      token_sum<N>(a, row, token, j + me % WARP * N);
+  SHARED_ARRAY(int32_t, place, WINDOW);
+  SHARED_ARRAY(int32_t, token, WINDOW);
+  SHARED_ARRAY(int32_t, count, WINDOW_WARPS);
+  const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+  const int64_t of_warp = (int64_t)WARP * N, across = (a.width + of_warp - 1) / of_warp;
+  for (int64_t base = 0; base < a.rows; base += WINDOW) {
+    const int all = window_list(a, base, place, token, count);
+    for (int i = warp / (int)across, k = warp % (int)across; i < all;) {
+      token_sum<N>(a, base, place, token, i, all, k * of_warp + (int64_t)lane * N);
+      for (k += WINDOW_WARPS; k >= across; k -= (int)across) i++;
+    }
+    __syncthreads(); /* all have read the list, and what they have added can be added to */
   }
 }
 
@@ -114,7 +183,7 @@ phibal_status phibal_cuda_embedding_backward(int64_t rows, int32_t width, const 
   phibal_status status = embedding_check(name, a, call);
   if (status != PHIBAL_OK || rows == 0) return status;
   const bool four = width % 4 == 0 && aligned16(x_gradient) && aligned16(weight_gradient);
-  launch_shape shape = {blocks_for(call, rows, PIECE_PER_MULTIPROCESSOR), PIECE_THREADS, 0};
+  launch_shape shape = {blocks_for(call, rows, EMBEDDING_PER_MULTIPROCESSOR), PIECE_THREADS, 0};
   return launch(name, four ? embedding_backward_kernel<4> : embedding_backward_kernel<1>, shape,
                 call, a);
 }

@@ -109,8 +109,8 @@ last head of a group alone|attention.cu|attention|cuda_attention/attention*|atte
 narrow numbers over what is still to be read|attention.cu|attention|cuda_attention/attention*|race in global memory|s/__syncwarp();//
 narrow rows end to end|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/(int64_t)sizeof(float) \/ at.size;/1;/
 logsumexp without its scale|attention.cu|attention|cuda_attention/attention*|logsumexp|s/(double)largest \* a.scale + core_log64/(double)largest + core_log64/
-embedding of a token's every row|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/if (!first) continue;//
-embedding before all have looked|embedding.cu|embedding|cuda_attention/embedding*|race|/all have read it/d
+embedding of a token's every row|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/if (__any_sync(ALL_LANES, earlier)) return;//
+embedding's list over one that is still read|embedding.cu|embedding|cuda_attention/embedding*|without a __syncthreads|/all have read the list/d
 norm's next numbers over those still added|optimizer.cu|optimizer|cuda_trainer/optimizer*|race|s/half = OPTIMIZER_THREADS - half;/half = 0;/
 embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/sum.x\[l\] += a.scale/sum.x[l] = a.scale/
 bfloat16 cut off instead of rounded|vector.h|embedding|cuda_trainer/rows*|numbers|s/return (uint16_t)((u + 0x7fffu + (u >> 16 \& 1u)) >> 16);/return (uint16_t)(u >> 16);/
@@ -164,7 +164,7 @@ tokens of identities by two blocks|zero_experts.cu|zero_experts|zero-experts|rac
 half a warp's products not added up|zero_experts.cu|zero_experts|zero-experts|FAIL|s/for (int s = ZERO_LANES \/ 2; s >= 1; s \/= 2)/for (int s = ZERO_LANES \/ 4; s >= 1; s \/= 2)/
 tokens of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/t < tokens; t += gridDim.x/t < tokens; t++/
 experts of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/e < experts; e += (int)gridDim.x/e < experts; e++/
-embedding's gradient by two blocks|embedding.cu|embedding|cuda_attention/embedding*|race in global memory|s/row < a.rows; row += gridDim.x/row < a.rows; row++/
+embedding's gradient by two blocks|embedding.cu|embedding|cuda_attention/embedding*|race in global memory|s/block_of(t\[s\], gridDim.x) != blockIdx.x/false/
 weights updated by two blocks|optimizer.cu|optimizer|cuda_trainer/optimizer*|race in global memory|s/begin += (int64_t)gridDim.x \* UPDATE_CHUNK/begin += UPDATE_CHUNK/
 first of a failure without an atomic operation|device.h|z_loss|cuda_kernels/z_loss*|race in global memory|s/^  if (failure)$/  if (failure \&\& *failure > 0)/
 norm of rows that are not aligned|norm.cu|norm|cuda_trainer/norm*|misaligned vector|s/ x_stride % 4 == 0 \&\& y_stride % 4 == 0 \&\&//
