@@ -17,6 +17,9 @@ enum {
   NORM_THREADS = 128,
   NORM_PER_MULTIPROCESSOR = 8,
   NORM_CHUNK = 128, /* rows, as the CPU's BLOCK_ROWS */
+  SHARE_THREADS = 128,
+  SHARE_TOGETHER = 16,
+  SHARE_PER_MULTIPROCESSOR = 16,
 };
 
 typedef struct norm_arguments {
@@ -46,6 +49,7 @@ static __device__ __forceinline__ double lanes_reduce(double sum) {
 
 static __device__ __forceinline__ int64_t vector_place(const norm_arguments &a, int64_t v,
                                                        int64_t stride) {
+  if (a.heads == 1) return v * stride;
   return v / a.heads * stride + v % a.heads * a.n;
 }
 
@@ -112,32 +116,43 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_backward_kernel(norm
   }
 }
 
-/* share[chunk][j] = sum of dy x r over the chunk's rows, and a row's heads, in order. */
-template <class S>
-static __global__ void __launch_bounds__(NORM_THREADS) norm_share_kernel(norm_arguments a) {
-  const int64_t of_chunk = NORM_CHUNK * a.heads, chunks = (a.vectors + of_chunk - 1) / of_chunk;
-  const int64_t across = (a.n + NORM_THREADS - 1) / NORM_THREADS;
+/* share[chunk][j] = sum of dy x r over the chunk's rows, and a row's heads, in order. ONE head:
+   what TOGETHER rows have is on its way at once. */
+template <class S, bool ONE, int TOGETHER>
+static __global__ void __launch_bounds__(SHARE_THREADS) norm_share_kernel(norm_arguments a) {
+  const int64_t rows = a.vectors / a.heads, chunks = (rows + NORM_CHUNK - 1) / NORM_CHUNK;
+  const int64_t across = (a.n + SHARE_THREADS - 1) / SHARE_THREADS;
   for (int64_t i = blockIdx.x; i < chunks * across; i += gridDim.x) {
-    const int64_t chunk = i / across, j = i % across * NORM_THREADS + threadIdx.x;
+    const int64_t chunk = i / across, j = i % across * SHARE_THREADS + threadIdx.x;
     if (j >= a.n) continue;
-    const int64_t end = (chunk + 1) * of_chunk < a.vectors ? (chunk + 1) * of_chunk : a.vectors;
+    const int64_t row = chunk * NORM_CHUNK;
+    const int count = rows - row < NORM_CHUNK ? (int)(rows - row) : (int)NORM_CHUNK;
+    const int64_t heads = ONE ? 1 : a.heads;
+    const S *in = (const S *)a.x + row * a.x_stride + j;
+    const S *gradient = (const S *)a.y_gradient + row * a.y_stride + j;
+    const float *inverse = a.inverse + row * heads;
     double sum = 0.0;
+#pragma unroll TOGETHER
+    for (int v = 0; v < count; v++) {
 #pragma unroll 8
-    for (int64_t v = chunk * of_chunk; v < end; v++) {
-      float x = widen(((const S *)a.x)[vector_place(a, v, a.x_stride) + j]);
-      float dy = widen(((const S *)a.y_gradient)[vector_place(a, v, a.y_stride) + j]);
-      sum += (double)(dy * (x * __ldg(a.inverse + v)));
+      for (int64_t head = 0; head < heads; head++) {
+        const float x = widen(in[head * a.n]), dy = widen(gradient[head * a.n]);
+        sum += (double)(dy * (x * __ldg(inverse + head)));
+      }
+      in += a.x_stride;
+      gradient += a.y_stride;
+      inverse += heads;
     }
     a.share[chunk * a.n + j] = sum;
   }
 }
 
-static __global__ void __launch_bounds__(NORM_THREADS) norm_shares_kernel(norm_arguments a) {
+static __global__ void __launch_bounds__(WARP) norm_shares_kernel(norm_arguments a) {
   const int64_t of_chunk = NORM_CHUNK * a.heads, chunks = (a.vectors + of_chunk - 1) / of_chunk;
-  for (int64_t j = (int64_t)blockIdx.x * NORM_THREADS + threadIdx.x; j < a.n;
-       j += (int64_t)gridDim.x * NORM_THREADS) {
+  for (int64_t j = (int64_t)blockIdx.x * WARP + threadIdx.x; j < a.n;
+       j += (int64_t)gridDim.x * WARP) {
     double sum = 0.0;
-#pragma unroll 8
+#pragma unroll 32
     for (int64_t c = 0; c < chunks; c++) sum += a.share[c * a.n + j];
     a.weight_gradient[j] += (float)sum;
   }
@@ -264,13 +279,16 @@ phibal_status phibal_cuda_norm_backward(const phibal_cuda_norm *norm, const void
                     gradient_stride % 4 == 0 && aligned16(x) && aligned16(y_gradient) &&
                     aligned16(x_gradient) && aligned16(weight);
   /* The weight's gradient first: dx may take dy's place. */
+  static norm_function *const shares[2][2] = {
+      {norm_share_kernel<float, false, 1>, norm_share_kernel<float, true, SHARE_TOGETHER>},
+      {norm_share_kernel<bfloat16, false, 1>, norm_share_kernel<bfloat16, true, SHARE_TOGETHER>}};
   const int64_t chunks = (norm->rows + NORM_CHUNK - 1) / NORM_CHUNK;
-  const int64_t across = (a.n + NORM_THREADS - 1) / NORM_THREADS;
-  launch_shape columns = {blocks_for(call, chunks * across, 16), NORM_THREADS, 0};
-  status =
-      launch(name, wide ? norm_share_kernel<float> : norm_share_kernel<bfloat16>, columns, call, a);
-  columns.blocks = blocks_for(call, across, 16);
-  if (status == PHIBAL_OK) status = launch(name, norm_shares_kernel, columns, call, a);
+  const int64_t across = (a.n + SHARE_THREADS - 1) / SHARE_THREADS;
+  const launch_shape columns = {blocks_for(call, chunks * across, SHARE_PER_MULTIPROCESSOR),
+                                SHARE_THREADS, 0};
+  status = launch(name, shares[norm->type][norm->heads == 1], columns, call, a);
+  const launch_shape sums = {blocks_for(call, (a.n + WARP - 1) / WARP, 16), WARP, 0};
+  if (status == PHIBAL_OK) status = launch(name, norm_shares_kernel, sums, call, a);
   if (status != PHIBAL_OK) return status;
   return norm_launch(name,
                      wide ? norm_backward_of<float>(four, add != 0)
