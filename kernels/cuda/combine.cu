@@ -69,38 +69,59 @@ static __global__ void __launch_bounds__(PIECE_THREADS) combine_kernel(combine_a
   }
 }
 
-/* The CPU's sixteen interleaved sums, a lane each: half a warp for each slot. */
-enum { DOT_LANES = 16 };
+/* The CPU's sixteen interleaved sums of a slot, N in each of 16 / N threads: of 16 neighbours each
+   belongs to another sum. */
+enum { DOT_SUMS = 16, DOT_TOGETHER = 4 };
 
-template <class S>
+template <class S, int N>
 static __global__ void __launch_bounds__(COMBINE_THREADS)
     combine_backward_kernel(combine_arguments a, const float *y_gradient, S *expert_gradient,
                             float *gate_gradient) {
-  const int lane = (int)threadIdx.x % DOT_LANES;
-  const int64_t slots = a.rows * a.active, half_warps = COMBINE_THREADS / DOT_LANES;
-  const int64_t stride = (int64_t)gridDim.x * half_warps;
-  int64_t slot = (int64_t)blockIdx.x * half_warps + threadIdx.x / DOT_LANES;
-  /* Both halves of a warp make as many rounds. */
-  for (int64_t first = slot - (threadIdx.x / DOT_LANES) % 2; first < slots;
+  constexpr int OF_SLOT = DOT_SUMS / N, OF_BLOCK = COMBINE_THREADS / OF_SLOT;
+  constexpr int OF_WARP = WARP / OF_SLOT;
+  const int lane = (int)threadIdx.x % OF_SLOT;
+  const int64_t slots = a.rows * a.active, stride = (int64_t)gridDim.x * OF_BLOCK;
+  int64_t slot = (int64_t)blockIdx.x * OF_BLOCK + threadIdx.x / OF_SLOT;
+  /* All of a warp make as many rounds. */
+  for (int64_t first = slot - threadIdx.x / OF_SLOT % OF_WARP; first < slots;
        first += stride, slot += stride) {
-    int64_t n = slot < slots ? __ldg(a.row + slot) : -1;
-    double sum = 0.0;
+    const int64_t n = slot < slots ? __ldg(a.row + slot) : -1;
+    double sum[N] = {};
     if (n >= 0) {
       const float *gradient = y_gradient + slot / a.active * a.width, gate = __ldg(a.gates + slot);
       const S *in = (const S *)a.in + n * a.width;
       S *out = expert_gradient + n * a.width;
-#pragma unroll 4
-      for (int64_t j = lane; j < a.width; j += DOT_LANES) {
-        float g = __ldg(gradient + j);
-        sum = CORE_FMA((double)g, (double)widen(in[j]), sum);
-        floats<1> scaled = {{gate * g}};
-        floats_store<1>(out + j, scaled);
+#pragma unroll 1
+      for (int64_t j = lane * N; j < a.width; j += DOT_TOGETHER * DOT_SUMS) {
+        floats<N> g[DOT_TOGETHER], x[DOT_TOGETHER];
+#pragma unroll
+        for (int i = 0; i < DOT_TOGETHER; i++)
+          if (j + i * DOT_SUMS < a.width) {
+            g[i] = floats_load<N>(gradient + j + i * DOT_SUMS);
+            x[i] = floats_load<N>(in + j + i * DOT_SUMS);
+          }
+#pragma unroll
+        for (int i = 0; i < DOT_TOGETHER; i++)
+          if (j + i * DOT_SUMS < a.width) {
+#pragma unroll
+            for (int l = 0; l < N; l++) {
+              sum[l] = CORE_FMA((double)g[i].x[l], (double)x[i].x[l], sum[l]);
+              g[i].x[l] = gate * g[i].x[l];
+            }
+            floats_store<N>(out + j + i * DOT_SUMS, g[i]);
+          }
       }
     }
+    /* The tree: between threads, then within one. */
 #pragma unroll
-    for (int s = DOT_LANES / 2; s >= 1; s /= 2)
-      sum += __shfl_xor_sync(ALL_LANES, sum, s, DOT_LANES);
-    if (lane == 0 && slot < slots) gate_gradient[slot] = n < 0 ? 0.0f : (float)sum;
+    for (int s = OF_SLOT / 2; s >= 1; s /= 2)
+#pragma unroll
+      for (int l = 0; l < N; l++) sum[l] += __shfl_xor_sync(ALL_LANES, sum[l], s, OF_SLOT);
+#pragma unroll
+    for (int s = N / 2; s >= 1; s /= 2)
+#pragma unroll
+      for (int l = 0; l < s; l++) sum[l] += sum[l + s];
+    if (lane == 0 && slot < slots) gate_gradient[slot] = n < 0 ? 0.0f : (float)sum[0];
   }
 }
 
@@ -181,13 +202,16 @@ phibal_status phibal_cuda_combine_backward(int64_t tokens, int32_t active, int64
       !row || !gates || !expert_output || !y_gradient || !expert_gradient || !gate_gradient;
   phibal_status status = combine_check(name, &a, type, null, call);
   if (status != PHIBAL_OK || tokens == 0) return status;
-  const int64_t of_block = COMBINE_THREADS / DOT_LANES;
+  const bool four = width % 4 == 0 && aligned16(expert_output) && aligned16(y_gradient) &&
+                    aligned16(expert_gradient);
+  const int64_t of_block = COMBINE_THREADS / (DOT_SUMS / (four ? 4 : 1));
   const launch_shape shape = {
       blocks_for(call, (tokens * active + of_block - 1) / of_block, COMBINE_PER_MULTIPROCESSOR),
       COMBINE_THREADS, 0, true};
   if (type == PHIBAL_ROWS_BF16)
-    return launch(name, combine_backward_kernel<bfloat16>, shape, call, a, y_gradient,
-                  (bfloat16 *)expert_gradient, gate_gradient);
-  return launch(name, combine_backward_kernel<float>, shape, call, a, y_gradient,
-                (float *)expert_gradient, gate_gradient);
+    return launch(
+        name, four ? combine_backward_kernel<bfloat16, 4> : combine_backward_kernel<bfloat16, 1>,
+        shape, call, a, y_gradient, (bfloat16 *)expert_gradient, gate_gradient);
+  return launch(name, four ? combine_backward_kernel<float, 4> : combine_backward_kernel<float, 1>,
+                shape, call, a, y_gradient, (float *)expert_gradient, gate_gradient);
 }

@@ -151,7 +151,7 @@ squares added to without an atomic operation|z_loss.cu|z_loss|cuda_kernels/z_los
 correct rows counted without an atomic operation|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race in global memory|s/atomicAdd(a.correct, correct);/*a.correct += correct;/
 rows counted without an atomic operation|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race in global memory|s/atomicAdd(a.counted, counted);/*a.counted += counted;/
 rows combined by two blocks|combine.cu|combine|combine|race in global memory|s/n += (int64_t)gridDim.x \* (PIECE_THREADS/n += (PIECE_THREADS/
-gradients of rows by two blocks|combine.cu|combine|combine|race in global memory|s/stride = (int64_t)gridDim.x \* half_warps/stride = half_warps/
+gradients of rows by two blocks|combine.cu|combine|combine|race in global memory|s/stride = (int64_t)gridDim.x \* OF_BLOCK/stride = OF_BLOCK/
 rows of attention by two blocks|attention.cu|attention|cuda_attention/attention*|race in global memory|s/row += (int64_t)gridDim.x \* (ATTENTION_THREADS/row += (ATTENTION_THREADS/
 activations by two blocks|activation.cu|activation|cuda_recompute/*|race in global memory|s/stride = (int64_t)gridDim.x \* OF_BLOCK/stride = OF_BLOCK/
 pieces by two blocks|vector.h|embedding|cuda_attention/embedding*|race in global memory|s/i += (int64_t)gridDim.x \* PIECE_THREADS/i += PIECE_THREADS/
