@@ -8,12 +8,13 @@
    cycles. Not measured yet. */
 #include "trainer.h"
 #include "vector.h"
+#include <math.h>
 
 enum {
   OPTIMIZER_THREADS = 256,
   OPTIMIZER_PER_MULTIPROCESSOR = 8,
   UPDATE_CHUNK = 4 * OPTIMIZER_THREADS * 4,
-  BLOCK_LANES = 8,
+  BLOCK_SUMS = 8,
 };
 
 typedef struct gradient_norm_arguments {
@@ -24,40 +25,59 @@ typedef struct gradient_norm_arguments {
   uint64_t *failure;
 } gradient_norm_arguments;
 
-/* Eight lanes for each block of numbers. */
+/* Of the numbers from p: whole eights up to `end`, four of each to this thread's sums. */
+template <bool ALIGNED>
+static __device__ __forceinline__ bool eights_sum(const float *p, const float *end, double *sum) {
+  bool finite = true;
+#pragma unroll 8
+  for (; p < end; p += BLOCK_SUMS) {
+    floats<4> g;
+    if (ALIGNED) {
+      g = floats_load<4>(p);
+    } else {
+#pragma unroll
+      for (int l = 0; l < 4; l++) g.x[l] = p[l];
+    }
+#pragma unroll
+    for (int l = 0; l < 4; l++) {
+      sum[l] += (double)g.x[l] * (double)g.x[l];
+      finite &= fabsf(g.x[l]) < (float)CORE_INFINITY;
+    }
+  }
+  return finite;
+}
+
+/* Two threads for each block of numbers, with four of its eight sums each. */
 static __global__ void __launch_bounds__(OPTIMIZER_THREADS)
     gradient_norm_kernel(gradient_norm_arguments a) {
-  const int64_t blocks = a.blocks, lane = threadIdx.x % BLOCK_LANES;
-  const int64_t groups = OPTIMIZER_THREADS / BLOCK_LANES, group = threadIdx.x / BLOCK_LANES;
+  constexpr int OF_BLOCK = BLOCK_SUMS / 4, OF_WARP = WARP / OF_BLOCK;
+  const int64_t blocks = a.blocks, lane = threadIdx.x % OF_BLOCK;
+  const int64_t groups = OPTIMIZER_THREADS / OF_BLOCK, group = threadIdx.x / OF_BLOCK;
   /* A warp's groups make as many rounds. */
-  for (int64_t b = (int64_t)blockIdx.x * groups + group; b - group % (WARP / BLOCK_LANES) < blocks;
+  for (int64_t b = (int64_t)blockIdx.x * groups + group; b - group % OF_WARP < blocks;
        b += (int64_t)gridDim.x * groups) {
-    double sum = 0.0;
+    double sum[4] = {};
     const int64_t begin = b < blocks ? __ldg(a.begin + b) : 0;
     const int64_t end = b < blocks ? __ldg(a.begin + b + 1) : 0;
-    int64_t i = begin + lane;
-    bool finite = true;
-#pragma unroll 8
-    for (; i - lane + BLOCK_LANES <= end; i += BLOCK_LANES) {
-      const double g = (double)__ldg(a.gradients + i);
-      sum += g * g;
-      finite &= core_abs(g) < CORE_INFINITY;
-    }
+    const int64_t eights = begin + (end - begin) / BLOCK_SUMS * BLOCK_SUMS;
+    const float *p = a.gradients + begin + lane * 4;
+    bool finite = (uintptr_t)p % 16 == 0 ? eights_sum<true>(p, a.gradients + eights, sum)
+                                         : eights_sum<false>(p, a.gradients + eights, sum);
     if (lane == 0)
-      for (; i < end; i++) {
-        const double g = (double)a.gradients[i];
-        sum += g * g;
-        finite &= core_abs(g) < CORE_INFINITY;
+      for (int64_t i = eights; i < end; i++) {
+        const float g = a.gradients[i];
+        sum[0] += (double)g * (double)g;
+        finite &= fabsf(g) < (float)CORE_INFINITY;
       }
     if (SELDOM(!finite)) /* look for it */
-      for (i = begin; i < end; i++)
+      for (int64_t i = begin; i < end; i++)
         if (!(core_abs((double)a.gradients[i]) < CORE_INFINITY)) {
           failure_report(a.failure, i, 0, FAILURE_GRADIENT);
           break;
         }
-#pragma unroll
-    for (int s = 1; s < BLOCK_LANES; s *= 2) sum += __shfl_xor_sync(ALL_LANES, sum, s, BLOCK_LANES);
-    if (lane == 0 && b < blocks) a.partial[b] = sum;
+    double total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    total += __shfl_xor_sync(ALL_LANES, total, 1, OF_BLOCK);
+    if (lane == 0 && b < blocks) a.partial[b] = total;
   }
 }
 
@@ -97,7 +117,7 @@ phibal_status phibal_cuda_gradient_blocks(int64_t blocks, const int64_t *begin,
   phibal_status status = call_check(name, call, 0);
   if (status != PHIBAL_OK || blocks == 0) return status;
   gradient_norm_arguments a = {blocks, begin, gradients, sums, call->failure};
-  const int64_t of_block = OPTIMIZER_THREADS / BLOCK_LANES;
+  const int64_t of_block = OPTIMIZER_THREADS / (BLOCK_SUMS / 4);
   launch_shape shape = {
       blocks_for(call, (blocks + of_block - 1) / of_block, OPTIMIZER_PER_MULTIPROCESSOR),
       OPTIMIZER_THREADS, 0};
