@@ -45,7 +45,8 @@ static __device__ __forceinline__ uint32_t block_of(int32_t token, uint32_t bloc
   return (uint32_t)((uint64_t)((uint32_t)token * 0x9e3779b1u) * blocks >> 32);
 }
 
-/* The window's own rows from `base`, in order: how many, place[] within the window and token[]. */
+/* The window's own rows from `base`, in order: how many, place[] within the window and token[]. All
+   that a warp did before, it did before any other writes the list. */
 static __device__ __forceinline__ int window_list(const embedding_arguments &a, int64_t base,
                                                   shared_pointer<int32_t> place,
                                                   shared_pointer<int32_t> token,
@@ -81,7 +82,7 @@ static __device__ __forceinline__ int window_list(const embedding_arguments &a, 
     }
     at += __popc(own);
   }
-  __syncthreads();
+  __syncthreads(); /* the list is there */
   return all;
 }
 
@@ -138,7 +139,6 @@ static __global__ void __launch_bounds__(PIECE_THREADS)
       token_sum<N>(a, base, place, token, i, all, k * of_warp + (int64_t)lane * N);
       for (k += WINDOW_WARPS; k >= across; k -= (int)across) i++;
     }
-    __syncthreads(); /* all have read the list, and what they have added can be added to */
   }
 }
 

@@ -91,7 +91,7 @@ sum not taken over|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*
 last of the largest|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|correct, not|s/r.first = first_a < first_b/r.first = first_a > first_b \&\& first_a != INT32_MAX/
 cap without its slope|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|row|s/ \* (1.0 - t \* t)//
 stretch that ends at a place|optimizer.cu|optimizer|cuda_trainer/optimizer*|other weights|s/SELDOM(i + l >= __ldg/SELDOM(i + l > __ldg/
-tail of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer*|norm|s/for (; i < end; i++) {/for (; i < end - 1; i++) {/
+tail of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer*|norm|s/i = eights; i < end; i++/i = eights; i < end - 1; i++/
 update in spite of a number that is none|optimizer.cu|optimizer|cuda_trainer/optimizer*|same(w2, before)|/if (!(core_abs(norm) < CORE_INFINITY)) return;/d
 counts read before they are written|products.cu|products|cuda_products/forward*|AddressSanitizer|/part\[warp\] = __popc/,/if (!filled)/s/__syncthreads();//
 pointers of experts without rows|products.cu|products|cuda_products/forward*|E = |s/const bool filled = .*/const bool filled = e < a.experts;/
@@ -109,8 +109,8 @@ last head of a group alone|attention.cu|attention|cuda_attention/attention*|atte
 narrow numbers over what is still to be read|attention.cu|attention|cuda_attention/attention*|race in global memory|s/__syncwarp();//
 narrow rows end to end|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/(int64_t)sizeof(float) \/ at.size;/1;/
 logsumexp without its scale|attention.cu|attention|cuda_attention/attention*|logsumexp|s/(double)largest \* a.scale + core_log64/(double)largest + core_log64/
-embedding of a token's every row|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/if (__any_sync(ALL_LANES, earlier)) return;//
-embedding's list over one that is still read|embedding.cu|embedding|cuda_attention/embedding*|without a __syncthreads|/all have read the list/d
+embedding of a token's every row|embedding.cu|embedding|cuda_attention/embedding*|race in global memory|s/if (__any_sync(ALL_LANES, earlier)) return;//
+embedding's list read before it is there|embedding.cu|embedding|cuda_attention/embedding*|race|/the list is there/d
 norm's next numbers over those still added|optimizer.cu|optimizer|cuda_trainer/optimizer*|race|s/half = OPTIMIZER_THREADS - half;/half = 0;/
 embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/sum.x\[l\] += a.scale/sum.x[l] = a.scale/
 bfloat16 cut off instead of rounded|vector.h|embedding|cuda_trainer/rows*|numbers|s/return (uint16_t)((u + 0x7fffu + (u >> 16 \& 1u)) >> 16);/return (uint16_t)(u >> 16);/
