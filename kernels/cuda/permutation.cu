@@ -62,17 +62,25 @@ static __device__ __forceinline__ int32_t lanes_before_and_this(int32_t x) {
   return x;
 }
 
-/* A warp for each expert. */
+/* A warp for each expert. The counts of four times 32 stretches are on their way at once. */
 static __global__ void __launch_bounds__(PERMUTATION_THREADS) scan_kernel(permutation_arguments a) {
+  constexpr int AHEAD = 4;
   const int lane = (int)threadIdx.x % WARP;
   const int e = (int)blockIdx.x * PERMUTATION_WARPS + (int)threadIdx.x / WARP;
   if (e >= a.experts_count) return; /* whole warps, and no barrier follows */
   int32_t *start = a.start + (int64_t)e * a.stretches, sum = 0;
-  for (int first = 0; first < a.stretches; first += WARP) {
-    int32_t count = first + lane < a.stretches ? start[first + lane] : 0;
-    int32_t through = lanes_before_and_this(count);
-    if (first + lane < a.stretches) start[first + lane] = sum + through - count;
-    sum += __shfl_sync(ALL_LANES, through, WARP - 1);
+  for (int first = lane; first - lane < a.stretches; first += AHEAD * WARP) {
+    int32_t count[AHEAD], through[AHEAD];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+      count[i] = first + i * WARP < a.stretches ? start[first + i * WARP] : 0;
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) through[i] = lanes_before_and_this(count[i]);
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+      if (first + i * WARP < a.stretches) start[first + i * WARP] = sum + through[i] - count[i];
+      sum += __shfl_sync(ALL_LANES, through[i], WARP - 1);
+    }
   }
   if (lane == 0) a.total[e] = sum;
 }

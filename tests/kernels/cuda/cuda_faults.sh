@@ -131,7 +131,7 @@ binary32 each by itself|products.cu|products|cuda_products/separate*|binary32 is
 grouped products of a type that cuBLAS does not group|products.cu|products|cuda_products/grouped*|library_groups|s/return types.in == types.out \&\& (/return (/
 grouped bfloat16 that is not at 16 bytes|products.cu|products|cuda_products/every*|16 bytes|s/types.in == PHIBAL_ROWS_F32 || places % 16 == 0/true/
 vectors of rows that are not aligned|combine.cu|combine|combine|misaligned vector|s/const bool four = a.width % 4 == 0 \&\&/const bool four = a.width >= 4 \&\&/
-counts through the read-only cache|permutation.cu|permutation|permutation|what the kernel writes|s/? start\[first + lane\] : 0/? __ldg(start + first + lane) : 0/
+counts through the read-only cache|permutation.cu|permutation|permutation|what the kernel writes|s/? start\[first + i \* WARP\] : 0/? __ldg(start + first + i * WARP) : 0/
 sums read that no fence has made known|load_levels.h|router_forward|router-forward|race in global memory|/sum_add(sums.failed, other\[1\]);/,/other\[LAST\] = atomicAdd/s/__threadfence();//
 sums read without a fence before|load_levels.h|router_forward|router-forward|race in global memory|/if (other\[LAST\] == 0) return;/,/bool bad/s/__threadfence();//
 sums added to without an atomic operation|load_levels.h|router_forward|router-forward|race in global memory|s/if (x != 0) atomicAdd(to, x);/if (x != 0) *to += x;/
