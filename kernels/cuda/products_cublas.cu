@@ -8,18 +8,24 @@
    asked. Elsewhere cublasGemmGroupedBatchedEx takes the sizes of groups from the host and the
    pointers from the device. It has no bfloat16 product with a binary32 result, which the gradients
    of weights are; and its kernel for bfloat16 is compute capability 8's, on an H200 too (cuBLAS
-   13.0: cutlass_80_tensorop_bf16_s16816gemm_bf16_grouped_128x64_64x3). There it was measured at 254
-   TFLOP/s in the forward products of 32 experts of 2560 rows, 768 by 1024, and at 220 in those of
-   128 experts, 768 by 256, where dense products of as many rows made 760 and 704.
+   13.0: cutlass_80_tensorop_bf16_s16816gemm_bf16_grouped_128x64_64x3). On an H200 with cuBLAS 13.1,
+   experts' rows differing by up to 15 %, TFLOP/s of the forward product of a gate:
+     E, rows of each, width, hidden        grouped   by themselves   dense
+     16, 2048, 512, 2048                       257             474     624
+     32, 2560, 768, 1024                       282             528     691
+     16, 1024, 1536, 6144                      310             647     756
+     128, 2560, 768, 256                       276             252     649
+   By themselves the last take the host 870 us and the device 510.
 
    So the gradients of weights, and on compute capability 9 all products of bfloat16 that are large
    enough, are made each by itself by cuBLASLt, over several streams that wait for the call's and
    that the call's waits for: one fills a device only now and then, and the next begins where the
-   last one ends. Each stream has a workspace of its own. Asking for an algorithm takes longer than
-   such a product, and experts' rows are never the same again: the algorithm is the one for some
-   more rows, at most a fourth, and kept (rounded_rows). Whatever rows it is for, an algorithm is a
-   way to divide the result among blocks; where the library does not take it for these rows, it is
-   asked for one. */
+   last one ends. Each stream has a workspace of its own; two and seven were as fast as four, to a
+   few per cent. Asking for an algorithm takes the host 97 us, longer than such a product takes, and
+   experts' rows are never the same again: the algorithm is the one for some more rows, at most a
+   fourth, and kept (rounded_rows). Products took 0.87 to 1.11 of the time that they took with the
+   algorithms for their own rows. Whatever rows it is for, an algorithm is a way to divide the
+   result among blocks; where the library does not take it for these rows, it is asked for one. */
 #include "products.h"
 
 #include <cublasLt.h>
@@ -34,9 +40,12 @@ constexpr int PLANS = 512;
 constexpr size_t SCALARS_BYTES = 256; /* 0 and 1 on the device */
 constexpr int SIDES = 4;              /* streams for products that are made each by itself */
 constexpr size_t SIDE_BYTES = LIBRARY_BYTES / 2; /* of a plan too */
-/* What a product by itself has at least, on compute capability SEPARATE_MAJOR and above: the
-   grouped kernel takes 3 us for so many, about what a launch takes the host. Not measured yet. */
-constexpr int64_t SEPARATE_FLOPS = 750000000;
+/* What a product by itself has at least, on average, on compute capability SEPARATE_MAJOR and
+   above: a launch took the host of an H200 6.7 us, in which such products make 450 TFLOP/s. With 4
+   GFLOP and more the grouped call took 1.2 to 2.1 times as long, with 2.1 to 2.4 it took 0.9 to 1.5
+   times, and with 1.6 or fewer, of 16 to 128 experts, at most 1.1 times as long as the host or the
+   device, whichever took longer. */
+constexpr int64_t SEPARATE_FLOPS = 3000000000;
 constexpr int SEPARATE_MAJOR = 9;
 
 /* An algorithm that the heuristic has found for a dense product, or for a ragged one of so many
