@@ -151,42 +151,55 @@ void check_optimizer() {
   optimizer_destroy(&o);
 }
 
-void check_loss() {
+float wide(uint16_t h) {
+  return core_float((uint32_t)h << 16);
+}
+
+/* Two blocks for five rows: each has several, one after another. */
+void check_loss(bool half, int32_t V) {
   const int64_t rows = 5;
-  const int32_t V = 3000;
-  const double scale = 0.25, s = (0.07 * V + 47) * 0x1p-53;
+  const double scale = 0.25;
+  const double s = (0.07 * V + 47) * 0x1p-53 + (half ? (11 + 1.3 * std::log(V)) * 0x1p-24 : 0);
   floats z = numbers(8, (size_t)rows * V), g = z;
-  std::vector<int32_t> targets = {0, 17, -1, 2999, 5};
+  std::vector<uint16_t> h(z.size());
+  for (size_t i = 0; i < z.size() && half; i++) {
+    h[i] = (uint16_t)(core_bits32(z[i]) >> 16);
+    z[i] = wide(h[i]);
+  }
+  std::vector<int32_t> targets = {0, 17, -1, V - 1, 5};
   device_call d(0);
+  d.call.most_blocks = 2;
   device_array<float> z2(z.size(), z.data());
+  if (half) device_copy((float *)z2, h.data(), h.size() * 2);
   device_array<int32_t> targets2((size_t)rows, targets.data());
   device_array<double> row_loss2((size_t)rows), loss2(1);
   device_array<int64_t> correct2(1), counted2(1);
-  const phibal_cuda_loss shape = {rows, V, 0, PHIBAL_ROWS_F32, 1, scale};
+  const phibal_cuda_loss shape = {rows, V, 0, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32, 1, scale};
   bool good = d.good(phibal_cuda_cross_entropy(&shape, targets2, (float *)z2, row_loss2, loss2,
                                                correct2, counted2, &d.call));
   double row_loss[5];
-  device_copy(g.data(), (float *)z2, g.size() * 4);
+  if (half)
+    device_copy(h.data(), (float *)z2, h.size() * 2);
+  else
+    device_copy(g.data(), (float *)z2, g.size() * 4);
+  for (size_t i = 0; i < g.size() && half; i++) g[i] = wide(h[i]);
   device_copy(row_loss, (double *)row_loss2, sizeof row_loss);
+  const double step = half ? 0x1.02p-8 : 0x1.01p-24;
   for (size_t i = 0; i < (size_t)rows && good; i++) {
+    const float *row = z.data() + i * (size_t)V;
     long double sum = 0;
-    for (size_t j = 0; j < (size_t)V; j++) sum += expl((long double)z[i * V + j]);
+    for (size_t j = 0; j < (size_t)V; j++) sum += expl((long double)row[j]);
     for (size_t j = 0; j < (size_t)V; j++) {
       const bool at = (int32_t)j == targets[i];
       const double exact =
-          targets[i] < 0 ? 0
-                         : scale * (double)(expl((long double)z[i * V + j]) / sum - (at ? 1 : 0));
-      good &= std::fabs((double)g[i * V + j] - exact) <= 0x1.01p-24 * std::fabs(exact) + s * scale;
+          targets[i] < 0 ? 0 : scale * (double)(expl((long double)row[j]) / sum - (at ? 1 : 0));
+      good &= std::fabs((double)g[i * (size_t)V + j] - exact) <=
+              step * std::fabs(exact) + (at || !half ? s * scale : 0);
     }
-    const double exact =
-        targets[i] < 0 ? 0 : (double)(logl(sum) - (long double)z[i * V + (size_t)targets[i]]);
+    const double exact = targets[i] < 0 ? 0 : (double)(logl(sum) - (long double)row[targets[i]]);
     good &= std::fabs(row_loss[i] - exact) <= s + 0x1p-50 * (1 + std::fabs(exact));
   }
-  expect(good, "cross-entropy");
-}
-
-float wide(uint16_t h) {
-  return core_float((uint32_t)h << 16);
+  expect(good, half ? "cross-entropy, bfloat16" : "cross-entropy");
 }
 
 /* Rows in either type on the device, as binary32 here. */
@@ -379,7 +392,10 @@ int gpu_check_step() {
   check_narrow(130, 1027);
   check_rope();
   check_optimizer();
-  check_loss();
+  check_loss(false, 3000);
+  check_loss(true, 3000);
+  check_loss(false, 102400); /* beyond shared memory */
+  check_loss(true, 151936);
   for (bool half : {false, true})
     for (bool kept : {false, true}) check_ffn(half, kept);
   for (bool half : {false, true}) {

@@ -23,6 +23,7 @@ inner loop counts as often as the kernel's line below says.
 A kernel's figures are those of one unit (a logit, a number, a slot):
   stream   of the loops with no such loop inside, the one with the most bytes of global memory, over the units that a warp's pass of it stores or loads
   phases   the loop with the most loads and no store, and that with the most stores, each over its units, added
+  held     the loops with no loop inside that read a row's pieces from shared memory, each over its units, added
   row      the outermost loop that loads, over the units of a warp's pass: WARP / LANES rows"""
 import math
 import os
@@ -93,8 +94,8 @@ for S, size in (("float", 4), ("bfloat16", 2)):
         Kernel("activate backward %s" % S, "activation", r"activate_backward_kernel<%s, %d, true>" % (S, by), 256,
                "stream", ("store", 2 * size), 5 * size),
         Kernel("gather %s" % S, "combine", r"gather_kernel<%s, 4>" % S, 256, "stream", ("store", size), 2 * size),
-        Kernel("cross-entropy %s" % S, "cross_entropy", r"loss_kernel<%s, 4>" % S, 512,
-               "phases", (size, size), 2 * size),
+        Kernel("cross-entropy %s" % S, "cross_entropy", r"loss_kernel<%s, %d>" % (S, by), 1024,
+               "held", size, 2 * size),
     ]
 KERNELS += [
     Kernel("AdamW and bfloat16 weights", "optimizer", r"adamw_kernel<4>", 256, "stream", ("store", 14), 30),
@@ -349,6 +350,8 @@ def cost_of(block):
         if x.name.startswith("LDG"):
             cost["load"] += width(x.name)
             cost["widest load"] = max(cost.get("widest load", 0), width(x.name))
+        if x.name.startswith("LDS.128"):
+            cost["held"] = cost.get("held", 0) + 16
         if x.name.startswith("STG"):
             cost["store"] += width(x.name)
             cost["widest store"] = max(cost.get("widest store", 0), width(x.name))
@@ -432,6 +435,12 @@ def of_kernel(kernel, code, show=False):
         stores = max(leaves, key=lambda h: (costs[h]["store"], costs[h]["load"]))
         return added(Cost(over(costs[loads], WARP * costs[loads]["load"] / kernel.unit[0])),
                      over(costs[stores], WARP * costs[stores]["store"] / kernel.unit[1]))
+    if kernel.way == "held":
+        total = Cost()
+        for h in leaves:
+            if costs[h].get("held", 0):
+                total = added(total, over(costs[h], WARP * costs[h]["held"] / kernel.unit))
+        return total
     outer = max(graph.loops, key=lambda h: len(graph.loops[h]))
     within = sorted(h for h in graph.loops if h != outer and h in graph.hot(outer))
     times = {h: kernel.trips if costs[h]["slots"] >= SHORT else 1 for h in within}

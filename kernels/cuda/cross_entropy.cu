@@ -1,34 +1,54 @@
 /* Cross-entropy and its gradient in place of the logits: probabilities exist a number at a time.
 
-   A block has a row, and its threads as many interleaved sums, each with the largest logit that it
-   has met; a sum is taken over to a larger one by a factor exp(old - new). Then the tree of a
-   butterfly, and of the warps. The first reading finds largest and sum, the second writes the
-   gradient.
+   A block of 1024 threads has a row, each thread every 1024th piece of it: 16 bytes, four logits in
+   binary32 or eight in bfloat16. Three passes: the largest logit m; the sum of e^(z - m); the
+   gradient. The pieces lie in shared memory as far as they fit (113 thousand logits in bfloat16 of
+   the 227 KiB of compute capability 9), where each is only its thread's: the third pass, which is
+   done with a piece, begins to copy the next row's into its place. What does not fit is read anew
+   in each pass, from the cache: of 132 rows of 102400 logits in binary32 that is 24 MB.
+   Rows with a cap, and such as are not made of whole pieces, are read number by number, three
+   times.
 
-   Error of the sum, u = 2^-53: exponentials are good to 1.63 u. A thread with V / 512 logits adds
-   as often, and moves its sum no oftener, each time with an exponential and a rounding: 3.63 u V /
-   512. Nine steps of the tree add 3.63 u each, the last exponential 1.63 u: 40 u with what is left.
+   Errors of the sum S, relative; d = z - m, p = e^d / S. A rounding of d counts by what it moves
+   e^d: sum p |d| = entropy - log S <= log V of a unit.
+   - binary32 rows, u = 2^-53: exponentials 1.63 u, d log V u <= 21.5 u, a piece's tree 2 u, a
+     thread's sum V / 4096 u (number by number V / 1024 u), ten steps of two trees 10 u: (V / 1024 +
+     36) u at most.
+   - bfloat16 rows, u = 2^-24: exponentials (6.4 + 0.23 |d|) u (exp32.h), d |d| u, two chains of
+     four terms and their sum 4 u; all else is binary64, below u. Terms below 2^-126 are 0. Together
+     (11 + 1.3 log V) u.
+   Of a gradient in bfloat16: its exponential, of coefficients times factor = scale / S, (8.4 + 1.23
+   |d|) u, that factor u, 1 - t^2 of a cap and the product 2 u, and S: (23 + 1.3 |d| + 1.3 log V) u
+   < 2^-16.5 with |d| <= 88. Then it is rounded to bfloat16.
 
-   Bytes of a logit in binary32: 8 must move (4 in bfloat16); the second reading is from the cache
-   as far as the rows at work fit there: a block a multiprocessor (512 threads of 76 registers leave
-   no room for a second), 132 rows of 102400 logits, are 54 MB, and an H100's cache is 50 MB.
-   Arithmetic: two exponentials, about 40 binary64 operations: 2.7 ps a logit by the count of
-   README.md, and 8 bytes at 3.35 TB/s are 2.4 ps. So arithmetic is the floor, narrowly in binary32
-   and twofold in bfloat16. Not measured yet. */
+   Largest logit and target. What is `correct` is the first of the largest: its target's logit is
+   the largest, and none before it is as large. Only rows of the former kind are searched for the
+   latter. With a cap the largest number's cap stands for the largest capped one, which rounding may
+   move by a unit in the last place, and the whole row is searched.
+
+   Bytes of a logit: 8 must move in binary32 and 4 in bfloat16. Arithmetic of one in bfloat16: about
+   30 instructions, none of binary64; in binary32 about 40 of binary64. Before, with binary64
+   exponentials for both, a running maximum, 512 threads a multiprocessor and the second reading
+   from global memory, an H200 took 1442 us for 2048 rows of 102400 logits in bfloat16 and 3135 us
+   for 4096 in binary32. */
+#include "kernels/core/exp32.h"
 #include "kernels/core/log64.h"
 #include "kernels/core/softcap.h"
 #include "trainer.h"
 #include "vector.h"
 
 enum {
-  LOSS_THREADS = 512,
+  LOSS_THREADS = 1024,
   LOSS_WARPS = LOSS_THREADS / WARP,
   LOSS_PER_MULTIPROCESSOR = 1,
+  LOSS_SHARED = LOSS_WARPS * 16 + 1024, /* the kernel's own, and what the device takes */
   SUM_THREADS = 256,
 };
 
 typedef struct loss_arguments {
-  int64_t rows, vocabulary;
+  int64_t rows;
+  int32_t vocabulary;
+  int32_t held; /* pieces of a row in shared memory */
   double cap, scale;
   bool gradient;
   const int32_t *targets;
@@ -39,149 +59,314 @@ typedef struct loss_arguments {
   uint64_t *failure;
 } loss_arguments;
 
-/* sum of exp(z - largest), and the first index where z is the largest: INT32_MAX for none. */
-typedef struct running {
-  float largest;
-  int32_t first;
-  double sum;
-} running;
+/* A piece of a row: 16 bytes, or a number S. */
+struct __attribute__((aligned(16))) piece16 {
+  uint32_t x[4];
+};
+template <class S, int N> struct piece_of { typedef piece16 type; };
+template <class S> struct piece_of<S, 1> { typedef S type; };
 
-static __device__ __forceinline__ running running_add(running a, running b) {
-  const float largest = a.largest > b.largest ? a.largest : b.largest;
-  running r;
-  r.largest = largest;
-  r.sum = a.sum * core_exp64((double)a.largest - (double)largest) +
-          b.sum * core_exp64((double)b.largest - (double)largest);
-  const int32_t first_a = a.largest == largest ? a.first : INT32_MAX;
-  const int32_t first_b = b.largest == largest ? b.first : INT32_MAX;
-  r.first = first_a < first_b ? first_a : first_b;
-  return r;
+static __device__ __forceinline__ void unpack(piece16 p, floats<4> *x) {
+#pragma unroll
+  for (int i = 0; i < 4; i++) x->x[i] = core_float(p.x[i]);
 }
-
-/* Over `width` lanes; all get the result. The two sides of an addition commute. */
-static __device__ __forceinline__ running running_reduce(running a, int width) {
-  for (int s = width / 2; s >= 1; s /= 2) {
-    running b;
-    b.largest = __shfl_xor_sync(ALL_LANES, a.largest, s, width);
-    b.first = __shfl_xor_sync(ALL_LANES, a.first, s, width);
-    b.sum = __shfl_xor_sync(ALL_LANES, a.sum, s, width);
-    a = running_add(a, b);
+static __device__ __forceinline__ void unpack(piece16 p, floats<8> *x) {
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    x->x[2 * i] = core_float(p.x[i] << 16);
+    x->x[2 * i + 1] = core_float(p.x[i] & 0xffff0000u);
   }
-  return a;
+}
+template <class S> static __device__ __forceinline__ void unpack(S p, floats<1> *x) {
+  x->x[0] = widen(p);
 }
 
-static __device__ __forceinline__ running block_reduce(running a) {
+/* The larger; NaN if one is. */
+static __device__ __forceinline__ float larger(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return b > a || b != b ? b : a;
+#endif
+}
+
+/* The largest that a thread has met: of bfloat16 pieces in each half of a word. */
+template <int N> struct largest_so_far {
+  float x = -__builtin_inff();
+  template <class P> __device__ __forceinline__ void meet(P p) {
+    floats<N> y;
+    unpack(p, &y);
+#pragma unroll
+    for (int i = 0; i < N; i++) x = larger(x, y.x[i]);
+  }
+  __device__ __forceinline__ float number() const {
+    return x;
+  }
+};
+#ifdef __CUDA_ARCH__
+template <> struct largest_so_far<8> {
+  uint32_t x = 0xff80ff80u;
+  __device__ __forceinline__ void meet(piece16 p) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(p.x[i]));
+  }
+  __device__ __forceinline__ float number() const {
+    return larger(core_float(x << 16), core_float(x & 0xffff0000u));
+  }
+};
+#endif
+
+/* The block's largest; all threads get it. block_largest and block_sum are called in turn, so that
+   each one's barrier is between the reads of the other's array and what is next written there. */
+static __device__ __forceinline__ float block_largest(float x) {
   SHARED_ARRAY(float, largest, LOSS_WARPS);
-  SHARED_ARRAY(int32_t, first, LOSS_WARPS);
+  for (int s = WARP / 2; s >= 1; s /= 2) x = larger(x, __shfl_xor_sync(ALL_LANES, x, s));
+  if (threadIdx.x % WARP == 0) largest[threadIdx.x / WARP] = x;
+  __syncthreads();
+  x = largest[threadIdx.x % LOSS_WARPS];
+  for (int s = LOSS_WARPS / 2; s >= 1; s /= 2) x = larger(x, __shfl_xor_sync(ALL_LANES, x, s));
+  return x;
+}
+
+/* Butterflies over the warps' lanes and over the warps: the two sides of an addition commute.
+ *any: some thread's. */
+static __device__ __forceinline__ double block_sum(double x, bool *any) {
   SHARED_ARRAY(double, sum, LOSS_WARPS);
-  const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP % LOSS_WARPS;
-  a = running_reduce(a, WARP);
-  __syncthreads(); /* the last row's readers are done */
+  SHARED_ARRAY(int32_t, has, LOSS_WARPS);
+  for (int s = WARP / 2; s >= 1; s /= 2) x += __shfl_xor_sync(ALL_LANES, x, s);
+  const int32_t of_warp = __any_sync(ALL_LANES, *any);
   if (threadIdx.x % WARP == 0) {
-    largest[warp] = a.largest;
-    first[warp] = a.first;
-    sum[warp] = a.sum;
+    sum[threadIdx.x / WARP] = x;
+    has[threadIdx.x / WARP] = of_warp;
   }
   __syncthreads();
-  running b;
-  b.largest = largest[lane];
-  b.first = first[lane];
-  b.sum = sum[lane];
-  return running_reduce(b, LOSS_WARPS);
+  x = sum[threadIdx.x % LOSS_WARPS];
+  *any = __any_sync(ALL_LANES, has[threadIdx.x % LOSS_WARPS]);
+  for (int s = LOSS_WARPS / 2; s >= 1; s /= 2) x += __shfl_xor_sync(ALL_LANES, x, s);
+  return x;
 }
 
 static __device__ __forceinline__ float capped(float z, double cap) {
-  return SELDOM(cap > 0) ? core_softcap(z, cap) : z;
+  return cap > 0 ? core_softcap(z, cap) : z;
 }
 
-#define EACH_IN_ROW(j, N, n)                                                                       \
-  for (int64_t j = (int64_t)threadIdx.x * (N); j < (n); j += (int64_t)LOSS_THREADS * (N))
+/* The exponentials e^(z - largest): what adds a piece of them to a thread's sum, and what makes of
+   them the gradient factor e^(z - largest) slope. In binary64 for binary32 rows. */
+template <class S> struct exponentials {
+  double largest, factor;
+  __device__ __forceinline__ exponentials(float largest_, double factor_)
+      : largest(largest_), factor(factor_) {}
+  template <int N> __device__ __forceinline__ double sum(floats<N> z) const {
+    double e[N];
+#pragma unroll
+    for (int l = 0; l < N; l++) e[l] = core_exp64((double)z.x[l] - largest);
+#pragma unroll
+    for (int s = N / 2; s >= 1; s /= 2)
+#pragma unroll
+      for (int l = 0; l < s; l++) e[l] += e[l + s];
+    return e[0];
+  }
+  __device__ __forceinline__ float gradient(float z, double slope) const {
+    return (float)(factor * core_exp64((double)z - largest) * slope);
+  }
+};
 
-template <int N, class S>
-static __device__ __forceinline__ running row_sum(const S *z, int64_t n, double cap) {
-  running a;
-  a.largest = -3.402823466e38f; /* finite, so that no difference is NaN before a logit is */
-  a.first = INT32_MAX;
-  a.sum = 0.0;
-  EACH_IN_ROW(j, N, n) {
-    floats<N> x = floats_load<N>(z + j);
-    float largest = a.largest;
+/* In binary32 for bfloat16 rows; the sum in two chains. */
+template <> struct exponentials<bfloat16> {
+  float largest;
+  core_exp2_polynomial q;
+  __device__ __forceinline__ exponentials(float largest_, double factor)
+      : largest(largest_), q(core_exp2_times((float)factor)) {}
+  template <int N> __device__ __forceinline__ double sum(floats<N> z) const {
+    float chain[2] = {0.0f, 0.0f};
 #pragma unroll
     for (int l = 0; l < N; l++) {
-      x.x[l] = capped(x.x[l], cap);
-      if (x.x[l] > largest) {
-        largest = x.x[l];
-        a.first = (int32_t)(j + l);
-      }
+      const core_scaled32 e = core_exp_scaled32(z.x[l] - largest, &q);
+      chain[l % 2] = fused(e.p, e.scale, chain[l % 2]);
     }
-    if (largest > a.largest) {
-      a.sum *= core_exp64((double)a.largest - (double)largest);
-      a.largest = largest;
-    }
-#pragma unroll
-    for (int l = 0; l < N; l++) a.sum += core_exp64((double)x.x[l] - (double)a.largest);
+    return (double)(chain[0] + chain[1]);
   }
-  return a;
-}
+  __device__ __forceinline__ float gradient(float z, double slope) const {
+    const core_scaled32 e = core_exp_scaled32(z - largest, &q);
+    return e.p * e.scale * (float)slope;
+  }
+};
 
-/* The gradient of scale times the row's loss, in place. */
-template <int N, class S>
-static __device__ __forceinline__ void row_gradient(S *z, int64_t n, double cap, int32_t target,
-                                                    float kept, running a, double scale) {
-  const double factor = scale / a.sum;
-  EACH_IN_ROW(j, N, n) {
-    floats<N> x = floats_load<N>(z + j);
+/* A row as a thread sees it, and what it does to each of its pieces. */
+template <class S, int N> struct row_pieces {
+  typedef typename piece_of<S, N>::type P;
+  S *z;
+  shared_pointer<piece16> held;
+  int32_t pieces, held_pieces;
+
+  __device__ __forceinline__ P global(int32_t i) const {
+    return *vector_at<const P>((void *)(z + (int64_t)i * N));
+  }
+  __device__ __forceinline__ void store(int32_t i, floats<N> x) const {
+    floats_store<N>(z + (int64_t)i * N, x);
+  }
+  /* The first piece of this thread that is not held. */
+  __device__ __forceinline__ int32_t first_left() const {
+    const int32_t me = (int32_t)threadIdx.x, before = held_pieces - me + LOSS_THREADS - 1;
+    return before < 0 ? me : me + before / LOSS_THREADS * LOSS_THREADS;
+  }
+  template <class F> __device__ __forceinline__ void each_held(F f) const {
+    if constexpr (N > 1)
+      for (int32_t i = (int32_t)threadIdx.x; i < held_pieces; i += LOSS_THREADS) f(i, (P)held[i]);
+  }
+  /* Each is loaded one ahead. */
+  template <class F> __device__ __forceinline__ void each_left(F f) const {
+    int32_t i = first_left();
+    if (i >= pieces) return;
+    for (P next = global(i); i < pieces; i += LOSS_THREADS) {
+      const P p = next;
+      if (pieces - i > LOSS_THREADS) next = global(i + LOSS_THREADS);
+      f(i, p);
+    }
+  }
+  __device__ __forceinline__ float largest() const {
+    largest_so_far<N> most;
+    const int32_t first = first_left();
+#pragma unroll 4
+    for (int32_t i = first; i < pieces; i += LOSS_THREADS) most.meet(global(i));
+    copies_wait();
+    each_held([&](int32_t, P p) { most.meet(p); });
+    return most.number();
+  }
+
+  /* Into shared memory, of the row at `from`; what this thread will read of it is there after
+     copies_wait. */
+  __device__ __forceinline__ void copy(int32_t i, const S *from) const {
+    const piece16 *p = vector_at<const piece16>((void *)(from + (int64_t)i * N));
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(held + i)),
+                 "l"(p)
+                 : "memory");
+#else
+    held[i] = *p;
+#endif
+  }
+  static __device__ __forceinline__ void copies_wait() {
+#ifdef __CUDA_ARCH__
+    if constexpr (N > 1) asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  }
+  __device__ __forceinline__ void copy_all(const S *from) const {
+    if constexpr (N > 1)
+      for (int32_t i = (int32_t)threadIdx.x; i < held_pieces; i += LOSS_THREADS) copy(i, from);
+  }
+  __device__ __forceinline__ void zero() const {
+    for (int32_t i = (int32_t)threadIdx.x; i < pieces; i += LOSS_THREADS) store(i, {});
+  }
+};
+
+/* Whether a logit of this thread is larger than `kept`, or as large and before it. */
+template <class S, int N>
+static __device__ __forceinline__ bool beaten(row_pieces<S, N> r, int32_t target, float kept,
+                                              double cap) {
+  bool found = false;
+  for (int32_t i = (int32_t)threadIdx.x; i < r.pieces; i += LOSS_THREADS) {
+    if (!(cap > 0) && i > target / N) break;
+    floats<N> z;
+    unpack(r.global(i), &z);
 #pragma unroll
     for (int l = 0; l < N; l++) {
-      const float value = capped(x.x[l], cap);
-      const double t = SELDOM(cap > 0) ? (double)value / cap : 0.0;
-      x.x[l] = (float)(factor * core_exp64((double)value - (double)a.largest) * (1.0 - t * t));
-      if (SELDOM(j + l == target)) {
-        const double p = core_exp64((double)kept - (double)a.largest) / a.sum;
-        const float at = (float)(scale * (p - 1.0));
-        x.x[l] =
-            cap > 0 ? (float)((double)at * (1.0 - (double)kept / cap * ((double)kept / cap))) : at;
-      }
+      const float value = capped(z.x[l], cap);
+      found |= value > kept || (value == kept && i * N + l < target);
     }
-    floats_store<N>(z + j, x);
   }
-}
-
-template <int N, class S> static __device__ __forceinline__ void row_zero(S *z, int64_t n) {
-  EACH_IN_ROW(j, N, n) {
-    floats<N> zero = {};
-    floats_store<N>(z + j, zero);
-  }
+  return found;
 }
 
 template <class S, int N>
 static __global__ void __launch_bounds__(LOSS_THREADS) loss_kernel(loss_arguments a) {
+  SHARED_DYNAMIC(piece16, held);
+  const double cap = N == 1 ? a.cap : 0.0;
+  const bool first_thread = threadIdx.x == 0;
   device_sum correct = 0, counted = 0;
+  row_pieces<S, N> r = {(S *)a.logits + (int64_t)blockIdx.x * a.vocabulary, held, a.vocabulary / N,
+                        a.held};
+  const auto is_target = [&](int32_t t) { return t >= 0 && t < a.vocabulary; };
+  int32_t target = blockIdx.x < a.rows ? __ldg(a.targets + blockIdx.x) : -1;
+  float logit = 0.0f; /* the target's */
+  if (is_target(target)) {
+    logit = widen(r.z[target]);
+    r.copy_all(r.z);
+  }
   for (int64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
-    S *z = (S *)a.logits + row * a.vocabulary;
-    const int32_t target = __ldg(a.targets + row);
-    if (target < 0 || target >= a.vocabulary) {
-      if (threadIdx.x == 0) {
+    S *const next = r.z + (int64_t)gridDim.x * a.vocabulary;
+    const int32_t next_target = a.rows - row > gridDim.x ? __ldg(a.targets + row + gridDim.x) : -1;
+    const bool more = is_target(next_target);
+    if (!is_target(target)) {
+      if (first_thread) {
         a.row_loss[row] = 0.0;
         if (target != -1) failure_report(a.failure, row, 0, FAILURE_TARGET);
       }
-      if (a.gradient) row_zero<N>(z, a.vocabulary);
-      continue;
+      if (a.gradient) r.zero();
+      if (more) {
+        logit = widen(next[next_target]);
+        r.copy_all(next);
+      }
+    } else {
+      const float kept = capped(logit, cap);
+      const float largest = capped(block_largest(r.largest()), cap);
+      if (more) logit = widen(next[next_target]);
+      bool earlier = kept >= largest && beaten(r, target, kept, cap);
+      double sum = 0.0;
+      const exponentials<S> terms(largest, 1.0);
+      const auto add = [&](int32_t, typename row_pieces<S, N>::P p) {
+        floats<N> z;
+        unpack(p, &z);
+        if constexpr (N == 1) z.x[0] = capped(z.x[0], cap);
+        sum += terms.sum(z);
+      };
+      r.each_held(add);
+      r.each_left(add);
+      sum = block_sum(sum, &earlier);
+      if (first_thread) {
+        const double loss = core_log64(sum) + ((double)largest - (double)kept);
+        a.row_loss[row] = loss;
+        if (!(core_abs(sum) < CORE_INFINITY) || !(core_abs(loss) < CORE_INFINITY))
+          failure_report(a.failure, row, 0, FAILURE_LOSS);
+        correct += kept >= largest && !earlier;
+        counted++;
+      }
+      if (a.gradient) {
+        const exponentials<S> e(largest, a.scale / sum);
+        const auto write = [&](int32_t i, typename row_pieces<S, N>::P p) {
+          floats<N> z;
+          unpack(p, &z);
+#pragma unroll
+          for (int l = 0; l < N; l++) {
+            const float value = N == 1 ? capped(z.x[l], cap) : z.x[l];
+            const double t = N == 1 && cap > 0 ? (double)value / cap : 0.0;
+            z.x[l] = e.gradient(value, 1.0 - t * t);
+          }
+          r.store(i, z);
+        };
+        r.each_held([&](int32_t i, typename row_pieces<S, N>::P p) {
+          write(i, p);
+          if (more) r.copy(i, next);
+        });
+        r.each_left(write);
+        /* The thread that has the target's piece overwrites one number of it. */
+        if (target / N % LOSS_THREADS == (int32_t)threadIdx.x) {
+          const double p = core_exp64((double)kept - (double)largest) / sum;
+          const float at = (float)(a.scale * (p - 1.0));
+          const double t = cap > 0 ? (double)kept / cap : 0.0;
+          floats_store<1>(r.z + target, {{cap > 0 ? (float)((double)at * (1.0 - t * t)) : at}});
+        }
+      } else if (more) {
+        r.copy_all(next);
+      }
     }
-    const float kept = capped(widen(z[target]), a.cap);
-    const running sum = block_reduce(row_sum<N>(z, a.vocabulary, a.cap));
-    /* Behind the barriers above all have read the target's logit. */
-    if (threadIdx.x == 0) {
-      const double loss = core_log64(sum.sum) + ((double)sum.largest - (double)kept);
-      a.row_loss[row] = loss;
-      if (!(core_abs(sum.sum) < CORE_INFINITY) || !(core_abs(loss) < CORE_INFINITY))
-        failure_report(a.failure, row, 0, FAILURE_LOSS);
-      correct += sum.first == target;
-      counted++;
-    }
-    if (a.gradient) row_gradient<N>(z, a.vocabulary, a.cap, target, kept, sum, a.scale);
+    r.z = next;
+    target = next_target;
   }
-  if (threadIdx.x != 0 || counted == 0) return;
+  if (!first_thread || counted == 0) return;
   atomicAdd(a.correct, correct);
   atomicAdd(a.counted, counted);
 }
@@ -227,12 +412,16 @@ phibal_status phibal_cuda_cross_entropy(const phibal_cuda_loss *shape, const int
   a.correct = (device_sum *)correct;
   a.counted = (device_sum *)counted;
   a.failure = call->failure;
-  const bool four = shape->vocabulary % 4 == 0 && aligned16(logits);
-  launch_shape rows = {blocks_for(call, shape->rows, LOSS_PER_MULTIPROCESSOR), LOSS_THREADS, 0};
+  const int64_t bytes = (int64_t)a.vocabulary * (shape->type == PHIBAL_ROWS_F32 ? 4 : 2);
+  const bool whole = bytes % 16 == 0 && aligned16(logits) && !(a.cap > 0);
+  const int64_t fit = (int64_t)shared_most(LOSS_SHARED);
+  a.held = whole ? (int32_t)((bytes < fit ? bytes : fit) / 16) : 0;
+  launch_shape rows = {blocks_for(call, shape->rows, LOSS_PER_MULTIPROCESSOR), LOSS_THREADS,
+                       (size_t)a.held * 16};
   void (*kernel)(loss_arguments) = shape->type == PHIBAL_ROWS_F32
-                                       ? four ? loss_kernel<float, 4> : loss_kernel<float, 1>
-                                   : four ? loss_kernel<bfloat16, 4>
-                                          : loss_kernel<bfloat16, 1>;
+                                       ? whole ? loss_kernel<float, 4> : loss_kernel<float, 1>
+                                   : whole ? loss_kernel<bfloat16, 8>
+                                           : loss_kernel<bfloat16, 1>;
   status = launch(name, kernel, rows, call, a);
   launch_shape one = {1, SUM_THREADS, 0};
   return status == PHIBAL_OK ? launch(name, loss_sum_kernel, one, call, a) : status;

@@ -122,6 +122,20 @@ static phibal_status launch(const char *name, void (*kernel)(P...), launch_shape
 }
 #endif
 
+/* The most dynamic shared memory that a block may ask for, less what its kernel has by itself. */
+static inline size_t shared_most(size_t own) {
+#ifdef __CUDACC__
+  int device = 0, bytes = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+          cudaSuccess)
+    bytes = 48 * 1024;
+  return (size_t)bytes - own;
+#else
+  return cuda_on_host_shared - own;
+#endif
+}
+
 /* What the data broke, in call->failure: the lowest place (a token, a slot or a layer) wins, then
    the lowest expert. `all ones`: nothing. */
 enum failure_kind {

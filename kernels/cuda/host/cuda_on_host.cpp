@@ -23,6 +23,7 @@
 namespace context = boost::context;
 
 int64_t cuda_on_host_started[5];
+size_t cuda_on_host_shared = 163 * 1024;
 
 namespace cuda_on_host {
 
@@ -51,10 +52,10 @@ namespace {
 constexpr size_t STACK_BYTES = 256 * 1024;
 constexpr int LANES = 32;
 
-/* Limits of every device that kernels are built for; the least of their shared memories. */
+/* Limits of every device that kernels are built for. */
 constexpr int64_t MOST_BLOCKS = 2147483647;
 constexpr int MOST_THREADS = 1024;
-constexpr size_t SHARED_BYTES = 48 * 1024, MOST_SHARED_BYTES = 163 * 1024;
+constexpr size_t SHARED_BYTES = 48 * 1024;
 
 enum class state { ready, at_barrier, at_collective, done };
 
@@ -282,7 +283,7 @@ static std::map<const void *, size_t> &allowed() {
 }
 
 void allow_shared(const void *kernel, size_t bytes) {
-  if (bytes <= MOST_SHARED_BYTES) allowed()[kernel] = bytes;
+  if (bytes <= cuda_on_host_shared) allowed()[kernel] = bytes;
 }
 
 static bool launch_check(const void *kernel, int64_t blocks, int threads, size_t shared_bytes) {
@@ -475,6 +476,7 @@ void region_claim(region *r) {
 
 region *dynamic_region() {
   region *r = &dynamic[block->at];
+  if (!r->data) region_create(r, 0); /* the launch asked for none */
   region_claim(r);
   return r;
 }

@@ -55,6 +55,8 @@ struct dim3 {
    started, and copies to and from memory of the host that is not pinned; whoever counts may set
    them. */
 extern "C" int64_t cuda_on_host_started[5];
+/* Bytes of shared memory that a kernel can be allowed, static ones among them; tests set fewer. */
+extern "C" size_t cuda_on_host_shared;
 
 /* What the stand-in itself does to memory is no access of the kernel's. */
 #define CUDA_ON_HOST_QUIET __attribute__((no_sanitize("thread")))

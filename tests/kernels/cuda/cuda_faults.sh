@@ -84,12 +84,16 @@ product of a norm in another order|norm.cu|norm|cuda_trainer/norm*|RMSNorm, n|s/
 weight's gradient in binary32|norm.cu|norm|cuda_trainer/norm*|weight's gradient|s/sum += (double)(dy \* (x \* \(.*\)));/sum = (double)(float)(sum + (double)(dy * (x * \1)));/
 norm's gradient before dy has been read|norm.cu|norm|cuda_trainer/norm*|weight's gradient|/status = launch(name, norm_shares_kernel/d
 turned the other way|rope.cu|rope|cuda_trainer/rope*|bfloat16 0|s/c.x\[l\] + before \* turn/c.x[l] - before * turn/
-sums read before they are written|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|nothing wrote|/sum\[warp\] = a.sum;/,/running b;/s/__syncthreads();//
-next row's sums before the last's are read|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race|/the last row's readers are done/d
+sums read before they are written|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|nothing wrote|/has\[threadIdx.x . WARP\] = of_warp;/,/x = sum/s/__syncthreads();//
+largest read before it is written|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|nothing wrote|/= largest\[threadIdx/d;/largest\[threadIdx.x . WARP\] = x;/,/x = largest/s/__syncthreads();/x = largest[threadIdx.x % LOSS_WARPS];/
+next row's copies in another thread's places|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race|s/if (more) r.copy(i, next);/if (more) r.copy(i ^ 1, next);/
+next row not copied|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|loss|s/if (more) r.copy(i, next);//
+last row's pieces in shared memory|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_of_long*|beyond shared memory|s/(size_t)a.held \* 16}/(size_t)a.held * 16 - 16}/
+pieces behind the held ones left out|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_of_long*|loss|s/^      r.each_left(add);//
 one sum too few|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|beyond shared memory|s/SHARED_ARRAY(double, part, SUM_THREADS)/SHARED_ARRAY(double, part, SUM_THREADS - 1)/
-sum not taken over|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|loss|/a.sum \*= core_exp64/d
-last of the largest|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|correct, not|s/r.first = first_a < first_b/r.first = first_a > first_b \&\& first_a != INT32_MAX/
-cap without its slope|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|row|s/ \* (1.0 - t \* t)//
+sum of half of the threads|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|loss|s/x += __shfl_xor_sync(ALL_LANES, x, s);/if (s < 16) x += __shfl_xor_sync(ALL_LANES, x, s);/
+last of the largest|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|correct, not|s/i \* N + l < target/i * N + l > target/
+cap without its slope|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|row|s/e.gradient(value, 1.0 - t \* t)/e.gradient(value, 1.0)/
 stretch that ends at a place|optimizer.cu|optimizer|cuda_trainer/optimizer*|other weights|s/SELDOM(i + l >= __ldg/SELDOM(i + l > __ldg/
 tail of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer*|norm|s/i = eights; i < end; i++/i = eights; i < end - 1; i++/
 update in spite of a number that is none|optimizer.cu|optimizer|cuda_trainer/optimizer*|same(w2, before)|/if (!(core_abs(norm) < CORE_INFINITY)) return;/d
@@ -169,7 +173,7 @@ weights updated by two blocks|optimizer.cu|optimizer|cuda_trainer/optimizer*|rac
 first of a failure without an atomic operation|device.h|z_loss|cuda_kernels/z_loss*|race in global memory|s/^  if (failure)$/  if (failure \&\& *failure > 0)/
 norm of rows that are not aligned|norm.cu|norm|cuda_trainer/norm*|misaligned vector|s/ x_stride % 4 == 0 \&\& y_stride % 4 == 0 \&\&//
 heads that are not aligned|rope.cu|rope|cuda_trainer/rope*|misaligned vector|s/ a.head_stride % 4 == 0 \&\&/ true \&\&/
-logits of a vocabulary that is not a multiple of four|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|misaligned vector|s/shape->vocabulary % 4 == 0/shape->vocabulary >= 4/
+rows that are no whole pieces|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|misaligned vector|s/bytes % 16 == 0/bytes >= 16/
 embeddings that are not aligned|embedding.cu|embedding|cuda_attention/embedding*|misaligned vector|s/const bool four = width % 4 == 0 \&\&/const bool four = width >= 4 \&\&/
 rows beyond the count gathered|combine.cu|combine|cuda_kernels/counted*|beyond the count|s/a.count ? __ldg(a.count) : a.rows/a.rows/
 rows beyond the count activated|activation.cu|activation|cuda_kernels/counted*|beyond the count|s/s.count ? __ldg(s.count) \* s.hidden : s.n/s.n/

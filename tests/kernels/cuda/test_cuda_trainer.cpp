@@ -12,6 +12,8 @@ extern "C" {
 #include "cuda_device.h"
 #include <cmath>
 
+extern "C" size_t cuda_on_host_shared; /* cuda_on_host.h */
+
 static constexpr uint64_t SEED = 78;
 static constexpr double U = 0x1p-53;
 
@@ -197,17 +199,23 @@ static head_result head_on(const floats &logits, int64_t rows, int32_t V, float 
   return h;
 }
 
+/* The relative bound on the difference of two sums of a row, as trainer.h has it. */
+static double sum_bound(int32_t V, bool half) {
+  const double s = (0.07 * (double)V + 47) * U;
+  return half ? s + (11 + 1.3 * std::log((double)V)) * 0x1p-24 : s;
+}
+
 /* Within one unit in the last place of b, and `more`. */
 static bool next_to(float a, float b, double more) {
   return a == b ||
          std::fabs((double)a - (double)b) <= 0x1p-23 * std::fabs((double)b) + more + 0x1p-149;
 }
 
-static void loss_case(int32_t V, float cap, bool half, int blocks) {
+static void loss_case(int32_t V, float cap, bool half, int blocks, double size) {
   const int64_t rows = 9;
   const double scale = 1.0 / 7;
   random_stream r = random_start(SEED, 2, (uint64_t)V);
-  floats logits = numbers(&r, (size_t)rows * (size_t)V, V > 100 ? 8 : 3);
+  floats logits = numbers(&r, (size_t)rows * (size_t)V, size);
   if (half) narrow(&logits);
   std::vector<int32_t> targets((size_t)rows);
   for (int32_t &t : targets) t = (int32_t)random_integer(&r, 0, V - 1);
@@ -236,7 +244,7 @@ static void loss_case(int32_t V, float cap, bool half, int blocks) {
   OK(phibal_cuda_cross_entropy(&shape, targets.data(), in, row_loss.data(), &loss, &correct,
                                &counted, &d.call));
   OK(phibal_cuda_result(&d.call));
-  const double s = (0.07 * (double)V + 47) * U;
+  const double s = sum_bound(V, half);
   double sum = 0, allowed = 0;
   for (size_t i = 0; i < (size_t)rows; i++) {
     double largest = -1e30;
@@ -263,22 +271,84 @@ static void loss_case(int32_t V, float cap, bool half, int blocks) {
                 (int)v, (double)z[i], (double)cpu.gradient[i]);
       continue;
     }
-    /* Rounded once more, from a number that may be the next one. */
+    /* 2^-16.5, and the CPU's rounding to binary32; then one to bfloat16. */
     const float got = wide(h[i]);
     cr_assert(std::fabs((double)got - (double)cpu.gradient[i]) <=
-                  (0x1p-8 + 0x1p-23) * 1.01 * std::fabs((double)cpu.gradient[i]) + more + 0x1p-134,
+                  (0x1p-8 + 0x1.1p-16) * std::fabs((double)cpu.gradient[i]) + more +
+                      0x1p-126 * scale + 0x1p-134,
               "V = %d, row %d, %d: %a and %a", V, (int)row, (int)v, (double)got,
               (double)cpu.gradient[i]);
   }
 }
 
 Test(cuda_trainer, cross_entropy_is_within_its_bound_of_the_cpus) {
-  static const int32_t vocabularies[] = {1, 3, 257, 1030};
+  static const int32_t vocabularies[] = {1, 3, 257, 1032};
   int blocks = 0;
   for (int32_t V : vocabularies)
     for (int half = 0; half < 2; half++)
-      for (int cap = 0; cap < 2; cap++) loss_case(V, cap ? 30.0f : 0.0f, half, blocks++ % 4);
-  loss_case(2052, 0.0f, false, 3); /* a thread has two pieces of four */
+      for (int cap = 0; cap < 2; cap++)
+        loss_case(V, cap ? 30.0f : 0.0f, half, blocks++ % 4, V > 100 ? 8 : 3);
+  loss_case(1032, 0.0f, true, 1, 60); /* exponentials below 2^-126 */
+  loss_case(4104, 0.0f, false, 3, 8); /* a thread has two pieces of four, and one */
+}
+
+/* Rows that do not fit in shared memory: of a row's pieces a part, none, or all but one. */
+Test(cuda_trainer, cross_entropy_of_long_rows) {
+  const size_t all = cuda_on_host_shared;
+  static const size_t held[] = {1616, 0, 16 * 128};
+  for (size_t bytes : held) {
+    cuda_on_host_shared = 1536 + bytes;
+    loss_case(1032, 0.0f, true, 2, 8);
+    loss_case(520, 0.0f, false, 2, 8);
+  }
+  cuda_on_host_shared = 1536 + 16384;
+  loss_case(4104, 0.0f, false, 4, 8);
+  cuda_on_host_shared = all;
+}
+
+/* -infinity has probability 0; rows without a finite largest logit are reported. */
+Test(cuda_trainer, cross_entropy_of_infinite_logits) {
+  const int32_t V = 32;
+  const int64_t rows = 3;
+  for (int half = 0; half < 2; half++) {
+    floats z((size_t)(rows * V), -INFINITY);
+    z[3] = z[5] = 1.0f;
+    z[(size_t)V] = z[(size_t)V + 1] = 2.0f;
+    z[(size_t)(2 * V)] = -1.0f;
+    halves h(z.size());
+    for (size_t i = 0; i < z.size(); i++) h[i] = (uint16_t)(core_bits32(z[i]) >> 16);
+    const std::vector<int32_t> targets = {5, 0, 0};
+    std::vector<double> row_loss((size_t)rows);
+    double loss = 0;
+    int64_t correct = 0, counted = 0;
+    device d(0, 2);
+    const phibal_cuda_loss shape = {rows, V, 0, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32, 1, 4};
+    OK(phibal_cuda_cross_entropy(&shape, targets.data(), half ? (void *)h.data() : z.data(),
+                                 row_loss.data(), &loss, &correct, &counted, &d.call));
+    OK(phibal_cuda_result(&d.call));
+    for (size_t i = 0; half && i < z.size(); i++) z[i] = wide(h[i]);
+    cr_expect(std::fabs(row_loss[0] - std::log(2.0)) <= sum_bound(2, half));
+    cr_expect_eq(row_loss[2], 0.0);
+    cr_expect_eq(correct, 2, "%d correct", (int)correct); /* the first of equals in the row 1 */
+    cr_expect_eq(counted, 3);
+    for (size_t i = 0; i < z.size(); i++) {
+      const float want = i == 3 || i == (size_t)V + 1 ? 2.0f
+                         : i == 5 || i == (size_t)V   ? -2.0f
+                                                      : 0.0f;
+      cr_expect(std::fabs(z[i] - want) <= 0x1p-20f && (want != 0 || z[i] == 0), "%d: %a", (int)i,
+                (double)z[i]);
+    }
+    static const float bad[] = {__builtin_nanf(""), INFINITY};
+    for (float x : bad) {
+      z.assign(z.size(), 0.25f);
+      z[(size_t)V + 30] = x;
+      for (size_t i = 0; i < z.size(); i++) h[i] = (uint16_t)(core_bits32(z[i]) >> 16);
+      OK(phibal_cuda_expect(&d.call));
+      OK(phibal_cuda_cross_entropy(&shape, targets.data(), half ? (void *)h.data() : z.data(),
+                                   row_loss.data(), &loss, &correct, &counted, &d.call));
+      expect_failure(d, PHIBAL_ERROR_NONFINITE, "row 1 is not");
+    }
+  }
 }
 
 Test(cuda_trainer, cross_entropy_names_a_bad_row) {
