@@ -42,7 +42,7 @@ template <int LANES, int COLUMNS> struct load_levels {
   static constexpr int OWN = SHARED_LEVELS * COLUMNS * THREADS;
   static constexpr bool TOGETHER = COLUMNS <= 8;
   static constexpr int PLACES = TOGETHER && LANES == WARP ? WARPS / 2 : WARPS;
-  static constexpr int RESIDENT = COLUMNS == 1 ? 4 : COLUMNS == 8 ? 3 : 1; /* blocks, at least */
+  static constexpr int RESIDENT = COLUMNS == 1 ? 5 : COLUMNS == 8 ? 3 : 1; /* blocks, at least */
 
   unsigned __int128 units[IN_REGISTERS ? COLUMNS : 1];
   int32_t count[COLUMNS];

@@ -34,6 +34,7 @@ static __device__ NOT_INLINE double score_slope(phibal_gate gate, double x) {
 /* The routes of a token, rank s in lane s % LANES, column s / LANES, of GATES columns. */
 template <int GATES> struct row_routing {
   int32_t selected[GATES];
+  float gate_gradient[GATES];
   float chosen[GATES];    /* the selected logits */
   double incoming[GATES]; /* scale dL/dgate */
   double gate[GATES];     /* unscaled */
@@ -41,28 +42,42 @@ template <int GATES> struct row_routing {
   double rest;            /* epsilon over the sum of the selection and epsilon */
 };
 
-/* Reads the routes; an expert that does not exist is reported, and counts as 0. */
+/* Asks for the routes, beside the logits: neither waits for the other. */
+template <int LANES, int GATES>
+static __device__ __forceinline__ void routing_fetch(row_routing<GATES> *g, int64_t token,
+                                                     const backward_known &a) {
+#pragma unroll
+  for (int c = 0; c < GATES; c++) {
+    const int s = row_lane<LANES>() + LANES * c;
+    const bool there = s < a.router.active && token < a.of.tokens;
+    const int64_t slot = token * a.router.active + s;
+    g->selected[c] = there ? __ldg(a.of.experts + slot) : 0;
+    g->gate_gradient[c] = there ? __ldg(a.of.gate_gradient + slot) : 0.0f;
+  }
+}
+
+/* An expert that does not exist is reported, and counts as 0. */
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
 routing_load(row_routing<GATES> *g, const token_row<LANES, COLUMNS> *r, const backward_known &a) {
   const int active = a.router.active, experts = a.router.experts;
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
-    int s = row_lane<LANES>() + LANES * c;
-    g->selected[c] = 0;
+    const int s = row_lane<LANES>() + LANES * c;
     g->chosen[c] = 0.0f;
     g->incoming[c] = 0.0;
-    if (s >= active || !r->live) continue;
-    int64_t slot = r->token * active + s;
-    int32_t expert = __ldg(a.of.experts + slot);
-    if (SELDOM(expert < 0 || expert >= experts)) {
-      failure_report(a.of.failure, r->token, 0, FAILURE_ROUTE);
-      expert = 0;
+    if (s >= active || !r->live) {
+      g->selected[c] = 0;
+      continue;
     }
-    g->selected[c] = expert;
+    if (SELDOM(g->selected[c] < 0 || g->selected[c] >= experts)) {
+      failure_report(a.of.failure, r->token, 0, FAILURE_ROUTE);
+      g->selected[c] = 0;
+    }
     g->chosen[c] = logit_of_route(
-        a.router, logit_at(a.of.type, a.of.logits, r->token * experts + expert), expert);
-    g->incoming[c] = (double)a.router.scale * (double)__ldg(a.of.gate_gradient + slot);
+        a.router, logit_at(a.of.type, a.of.logits, r->token * experts + g->selected[c]),
+        g->selected[c]);
+    g->incoming[c] = (double)a.router.scale * (double)g->gate_gradient[c];
   }
 }
 
@@ -139,8 +154,9 @@ template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void backward_row(token_row<LANES, COLUMNS> *r,
                                                     const backward_known &a) {
   const int experts = a.router.experts;
-  row_largest(r, experts, a.of.failure);
   row_routing<GATES> routing = {};
+  if (a.of.gate_gradient) routing_fetch<LANES>(&routing, r->token, a);
+  row_largest(r, experts, a.of.failure);
   if (a.of.gate_gradient) routing_load(&routing, r, a);
   bool through_gates = a.of.gate_gradient && gates_need_probabilities(a.router.gate, a.form);
   double gradient[COLUMNS];
@@ -168,7 +184,7 @@ static __device__ __forceinline__ void backward_row(token_row<LANES, COLUMNS> *r
 enum { BACKWARD_WARPS = 4 };
 
 template <int LANES, int COLUMNS, router_kind KIND>
-static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS)
+static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS, COLUMNS == 8 ? 3 : 1)
     backward_kernel(backward_arguments arguments) {
   const backward_known a = router_known<LANES, COLUMNS, KIND>(arguments);
   constexpr int ROWS = WARP / LANES; /* of a warp */
@@ -179,9 +195,16 @@ static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS)
     for (int e = (int)threadIdx.x; e < a.router.experts; e += (int)blockDim.x)
       if (!(a.of.price[e] - a.of.price[e] == 0.0f))
         failure_report(a.of.failure, 0, e, FAILURE_PRICE);
+  /* The next row is on its way while this one is worked on, where registers allow. */
+  constexpr bool AHEAD = COLUMNS <= 8;
+  token_row<LANES, COLUMNS> r, next;
+  if (AHEAD && token < a.of.tokens)
+    row_load(&next, token + mine, a.of.tokens, a.router.experts, a.of.type, a.of.logits, a.of.mask);
   for (; token < a.of.tokens; token += stride) {
-    token_row<LANES, COLUMNS> r;
-    row_load(&r, token + mine, a.of.tokens, a.router.experts, a.of.type, a.of.logits, a.of.mask);
+    const int64_t load = AHEAD ? token + stride : token;
+    if (AHEAD) r = next;
+    row_load(AHEAD ? &next : &r, load + mine, a.of.tokens, a.router.experts, a.of.type, a.of.logits,
+             a.of.mask);
     if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
       backward_row<LANES, COLUMNS, COLUMNS>(&r, a);
     else
