@@ -100,8 +100,8 @@ for S, size in (("float", 4), ("bfloat16", 2)):
 KERNELS += [
     Kernel("AdamW and bfloat16 weights", "optimizer", r"adamw_kernel<4>", 256, "stream", ("store", 14), 30),
     Kernel("gradient norm", "optimizer", r"gradient_norm_kernel", 256, "stream", ("load", 4), 4),
-    Kernel("RMSNorm", "norm", r"norm_forward_kernel<float, bfloat16, 4, false>", 256, "phases", (4, 2), 6),
-    Kernel("RMSNorm backward", "norm", r"norm_backward_kernel<float, 4, false>", 256, "phases", (12, 4), 12),
+    Kernel("RMSNorm", "norm", r"norm_forward_row_kernel<float, bfloat16, 8, false>", 128, "stream", ("store", 2), 6),
+    Kernel("RMSNorm backward", "norm", r"norm_backward_row_kernel<float, 8, false>", 128, "stream", ("store", 4), 12),
     Kernel("identities and their gradients", "zero_experts", r"zero_kernel", 256, "stream", ("store", 4), 16),
     Kernel("addition of bfloat16 rows", "embedding", r"rows_kernel<bfloat16, float, 4, true>", 256, "stream", ("store", 4), 10),
 ]

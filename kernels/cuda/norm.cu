@@ -1,14 +1,16 @@
 /* RMSNorm and its gradients, with the CPU's bits: a vector is summed in the sixteen interleaved
-   binary64 sums of moe/machine/lanes.h, a lane each, so half a warp has a vector; the weight's
-   gradient is summed over the rows of a chunk in order, a thread for each column, and over the
-   chunks in order.
+   binary64 sums of moe/machine/lanes.h; the weight's gradient is summed over the rows of a chunk in
+   order, a thread for each column, and over the chunks in order.
+
+   A vector of 512, 768 or 1024 numbers is a warp's, which keeps it in registers between its sum and
+   its result. Any other is half a warp's, a sum a lane, and is read twice, the second time from the
+   cache as long as a multiprocessor's vectors fit there.
 
    Bytes of a number in binary32 (half of it in bfloat16, 6 from one to the other, 10 to both):
-   forward must move 8, the second reading
-   of x being from the cache as long as a multiprocessor's vectors fit there (64 of 1024 in 256
-   KiB). Backward must move 12, or 16 where it adds; it moves 8 more, because the weight's gradient
-   reads x and dy by itself: a chunk's sum has one order, and the columns of 128 rows are too few
-   threads to share them with the rows. Not measured yet. */
+   forward must move 8, backward 12, or 16 where it adds; it moves 8 more, because the weight's
+   gradient reads x and dy by itself: a chunk's sum has one order, and the columns of 128 rows are
+   too few threads to share them with the rows. Read twice, and with a division for each row of a
+   column, an H200 took 9.3 and 101 us for 4096 vectors of 1024, 182 and 724 us for 65536. */
 #include "trainer.h"
 #include "vector.h"
 
@@ -116,6 +118,102 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_backward_kernel(norm
   }
 }
 
+/* Vectors of n = 128 R numbers, R small: a warp holds one in its registers, so that it is read
+   once, 16 bytes of a thread at a time. Terms change threads in shared memory: of 128, number 4 L +
+   l of thread L is at 36 l + L, where neither writing nor reading asks a bank twice. */
+enum { ROW_WARPS = NORM_THREADS / WARP, ROW_PLACES = 4 * 36 };
+
+/* The sum of the warp's places, by lane % 16 as above; all lanes get it. */
+template <class D, int R>
+static __device__ __forceinline__ double places_sum(shared_pointer<D> place, bool square) {
+  const int lane = (int)threadIdx.x % NORM_LANES, first = 36 * (lane % 4) + lane / 4;
+  double sum = 0.0;
+  __syncwarp(); /* all are there */
+#pragma unroll
+  for (int i = 0; i < R; i++)
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+      const double x = (double)place[i * ROW_PLACES + first + 4 * k];
+      sum = square ? CORE_FMA(x, x, sum) : sum + x;
+    }
+  __syncwarp(); /* all have read them */
+  return lanes_reduce(sum);
+}
+
+/* Vector v of a warp, and number 128 i + 4 lane of it. */
+#define EACH_ROW_OF_WARP(v, vectors)                                                               \
+  for (int64_t v = (int64_t)blockIdx.x * ROW_WARPS + threadIdx.x / WARP; v < (vectors);            \
+       v += (int64_t)gridDim.x * ROW_WARPS)
+
+template <class S, class T, int R, bool BOTH = false>
+static __global__ void __launch_bounds__(NORM_THREADS) norm_forward_row_kernel(norm_arguments a) {
+  SHARED_ARRAY(float, places, ROW_WARPS *R *ROW_PLACES);
+  const int lane = (int)threadIdx.x % WARP;
+  const shared_pointer<float> place = places + (int)threadIdx.x / WARP * R * ROW_PLACES;
+  EACH_ROW_OF_WARP(v, a.vectors) {
+    const S *in = (const S *)a.x + vector_place(a, v, a.x_stride) + 4 * lane;
+    floats<4> x[R];
+#pragma unroll
+    for (int i = 0; i < R; i++) x[i] = floats_load<4>(in + 128 * i);
+#pragma unroll
+    for (int i = 0; i < R; i++)
+#pragma unroll
+      for (int l = 0; l < 4; l++) place[i * ROW_PLACES + 36 * l + lane] = x[i].x[l];
+    const double sum = places_sum<float, R>(place, true);
+    const float r = (float)(1.0 / CORE_SQRT(sum / (double)a.n + (double)a.epsilon));
+    if (lane == 0) a.inverse[v] = r;
+    const int64_t at = vector_place(a, v, a.y_stride) + 4 * lane;
+#pragma unroll
+    for (int i = 0; i < R; i++) {
+      const floats<4> w = floats_load<4>(a.weight + 128 * i + 4 * lane);
+#pragma unroll
+      for (int l = 0; l < 4; l++) x[i].x[l] = x[i].x[l] * r * w.x[l];
+      floats_store<4>((T *)a.y + at + 128 * i, x[i]);
+      if (BOTH) floats_store<4>((bfloat16 *)a.narrow + at + 128 * i, x[i]);
+    }
+  }
+}
+
+template <class S, int R, bool ADD>
+static __global__ void __launch_bounds__(NORM_THREADS) norm_backward_row_kernel(norm_arguments a) {
+  SHARED_ARRAY(double, places, ROW_WARPS *R *ROW_PLACES);
+  const int lane = (int)threadIdx.x % WARP;
+  const shared_pointer<double> place = places + (int)threadIdx.x / WARP * R * ROW_PLACES;
+  EACH_ROW_OF_WARP(v, a.vectors) {
+    const S *in = (const S *)a.x + vector_place(a, v, a.x_stride) + 4 * lane;
+    const S *dy = (const S *)a.y_gradient + vector_place(a, v, a.y_stride) + 4 * lane;
+    S *dx = (S *)a.x_gradient + vector_place(a, v, a.gradient_stride) + 4 * lane;
+    floats<4> x[R], g[R], to[R];
+#pragma unroll
+    for (int i = 0; i < R; i++) {
+      x[i] = floats_load<4>(in + 128 * i), g[i] = floats_load<4>(dy + 128 * i);
+      if (ADD) to[i] = floats_load<4>(dx + 128 * i);
+    }
+    const float r = a.inverse[v];
+#pragma unroll
+    for (int i = 0; i < R; i++) {
+      const floats<4> w = floats_load<4>(a.weight + 128 * i + 4 * lane);
+#pragma unroll
+      for (int l = 0; l < 4; l++) {
+        place[i * ROW_PLACES + 36 * l + lane] =
+            (double)w.x[l] * (double)g[i].x[l] * (double)x[i].x[l];
+        g[i].x[l] = w.x[l] * g[i].x[l];
+      }
+    }
+    const double sum = places_sum<double, R>(place, false);
+    const float along = (float)(sum * (double)r * (double)r / (double)a.n);
+#pragma unroll
+    for (int i = 0; i < R; i++) {
+#pragma unroll
+      for (int l = 0; l < 4; l++) {
+        const float gradient = r * (g[i].x[l] - x[i].x[l] * along);
+        to[i].x[l] = ADD ? to[i].x[l] + gradient : gradient;
+      }
+      floats_store<4>(dx + 128 * i, to[i]);
+    }
+  }
+}
+
 /* share[chunk][j] = sum of dy x r over the chunk's rows, and a row's heads, in order. ONE head:
    what TOGETHER rows have is on its way at once. */
 template <class S, bool ONE, int TOGETHER>
@@ -180,13 +278,37 @@ static norm_arguments norm_arguments_of(const phibal_cuda_norm *norm) {
 
 typedef void norm_function(norm_arguments);
 
-static phibal_status norm_launch(const char *name, norm_function *kernel, const norm_arguments &a,
-                                 const phibal_cuda *call) {
-  const int64_t of_block = NORM_THREADS / NORM_LANES;
+/* `one` and `four` take half a warp for a vector, `rows` a warp, for n = 512, 768 and 1024. */
+typedef struct norm_kernels {
+  norm_function *one, *four, *rows[3];
+} norm_kernels;
+#define NORM_FORWARD(S, T, BOTH)                                                                   \
+  {                                                                                                \
+    norm_forward_kernel<S, T, 1, BOTH>, norm_forward_kernel<S, T, 4, BOTH>, {                      \
+      norm_forward_row_kernel<S, T, 4, BOTH>, norm_forward_row_kernel<S, T, 6, BOTH>,              \
+          norm_forward_row_kernel<S, T, 8, BOTH>                                                   \
+    }                                                                                              \
+  }
+#define NORM_BACKWARD(S, ADD)                                                                      \
+  {                                                                                                \
+    norm_backward_kernel<S, 1, ADD>, norm_backward_kernel<S, 4, ADD>, {                            \
+      norm_backward_row_kernel<S, 4, ADD>, norm_backward_row_kernel<S, 6, ADD>,                    \
+          norm_backward_row_kernel<S, 8, ADD>                                                      \
+    }                                                                                              \
+  }
+
+static phibal_status norm_launch(const char *name, const norm_kernels &kernels, bool four,
+                                 const norm_arguments &a, const phibal_cuda *call) {
+  const bool rows = four && (a.n == 512 || a.n == 768 || a.n == 1024);
+  const int64_t of_block = rows ? ROW_WARPS : NORM_THREADS / NORM_LANES;
   launch_shape shape = {
       blocks_for(call, (a.vectors + of_block - 1) / of_block, NORM_PER_MULTIPROCESSOR),
-      NORM_THREADS, 0};
-  return launch(name, kernel, shape, call, a);
+      NORM_THREADS, 0, rows};
+  return launch(name,
+                rows   ? kernels.rows[a.n / 256 - 2]
+                : four ? kernels.four
+                       : kernels.one,
+                shape, call, a);
 }
 
 phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void *x,
@@ -209,11 +331,10 @@ phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void 
   a.inverse = inverse;
   const bool four = norm->n % 4 == 0 && x_stride % 4 == 0 && y_stride % 4 == 0 && aligned16(x) &&
                     aligned16(y) && aligned16(weight);
-  static norm_function *const kernels[3][2] = {
-      {norm_forward_kernel<float, float, 1>, norm_forward_kernel<float, float, 4>},
-      {norm_forward_kernel<float, bfloat16, 1>, norm_forward_kernel<float, bfloat16, 4>},
-      {norm_forward_kernel<bfloat16, bfloat16, 1>, norm_forward_kernel<bfloat16, bfloat16, 4>}};
-  return norm_launch(name, kernels[norm->type + y_type][four], a, call);
+  static const norm_kernels kernels[3] = {NORM_FORWARD(float, float, false),
+                                          NORM_FORWARD(float, bfloat16, false),
+                                          NORM_FORWARD(bfloat16, bfloat16, false)};
+  return norm_launch(name, kernels[norm->type + y_type], four, a, call);
 }
 
 phibal_status phibal_cuda_norm_forward_both(const phibal_cuda_norm *norm, const float *x,
@@ -237,20 +358,13 @@ phibal_status phibal_cuda_norm_forward_both(const phibal_cuda_norm *norm, const 
   a.inverse = inverse;
   const bool four = norm->n % 4 == 0 && x_stride % 4 == 0 && y_stride % 4 == 0 && aligned16(x) &&
                     aligned16(y) && aligned16(narrow) && aligned16(weight);
-  return norm_launch(name,
-                     four ? norm_forward_kernel<float, float, 4, true>
-                          : norm_forward_kernel<float, float, 1, true>,
-                     a, call);
+  static const norm_kernels kernels = NORM_FORWARD(float, float, true);
+  return norm_launch(name, kernels, four, a, call);
 }
 
 size_t phibal_cuda_norm_backward_workspace(const phibal_cuda_norm *norm) {
   if (!norm || norm->rows < 1) return 0;
   return sizeof(double) * (size_t)((norm->rows + NORM_CHUNK - 1) / NORM_CHUNK * norm->n);
-}
-
-template <class S> static norm_function *norm_backward_of(bool four, bool add) {
-  if (four) return add ? norm_backward_kernel<S, 4, true> : norm_backward_kernel<S, 4, false>;
-  return add ? norm_backward_kernel<S, 1, true> : norm_backward_kernel<S, 1, false>;
 }
 
 phibal_status phibal_cuda_norm_backward(const phibal_cuda_norm *norm, const void *x,
@@ -274,7 +388,6 @@ phibal_status phibal_cuda_norm_backward(const phibal_cuda_norm *norm, const void
   a.gradient_stride = gradient_stride;
   a.weight_gradient = weight_gradient;
   a.share = (double *)call->workspace;
-  const bool wide = norm->type == PHIBAL_ROWS_F32;
   const bool four = norm->n % 4 == 0 && x_stride % 4 == 0 && y_stride % 4 == 0 &&
                     gradient_stride % 4 == 0 && aligned16(x) && aligned16(y_gradient) &&
                     aligned16(x_gradient) && aligned16(weight);
@@ -290,8 +403,8 @@ phibal_status phibal_cuda_norm_backward(const phibal_cuda_norm *norm, const void
   const launch_shape sums = {blocks_for(call, (a.n + WARP - 1) / WARP, 16), WARP, 0};
   if (status == PHIBAL_OK) status = launch(name, norm_shares_kernel, sums, call, a);
   if (status != PHIBAL_OK) return status;
-  return norm_launch(name,
-                     wide ? norm_backward_of<float>(four, add != 0)
-                          : norm_backward_of<bfloat16>(four, add != 0),
-                     a, call);
+  static const norm_kernels kernels[2][2] = {
+      {NORM_BACKWARD(float, false), NORM_BACKWARD(float, true)},
+      {NORM_BACKWARD(bfloat16, false), NORM_BACKWARD(bfloat16, true)}};
+  return norm_launch(name, kernels[norm->type][add != 0], four, a, call);
 }

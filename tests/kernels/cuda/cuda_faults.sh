@@ -160,6 +160,8 @@ rows of attention by two blocks|attention.cu|attention|cuda_attention/attention*
 activations by two blocks|activation.cu|activation|cuda_recompute/*|race in global memory|s/stride = (int64_t)gridDim.x \* OF_BLOCK/stride = OF_BLOCK/
 pieces by two blocks|vector.h|embedding|cuda_attention/embedding*|race in global memory|s/i += (int64_t)gridDim.x \* PIECE_THREADS/i += PIECE_THREADS/
 shares of a norm's gradient by two blocks|norm.cu|norm|cuda_trainer/norm*|race in global memory|s/i < chunks \* across; i += gridDim.x/i < chunks * across; i++/
+norm's terms read before they are there|norm.cu|norm|cuda_trainer/norm*|which nothing wrote|/all are there/d
+norm's terms over those still to be read|norm.cu|norm|cuda_trainer/norm*|race|/all have read them/d
 norm over numbers that are still to be read|norm.cu|norm|cuda_trainer/norm*|race in global memory|/all have read x,/d
 norm's gradient over numbers that are still to be read|norm.cu|norm|cuda_trainer/norm*|race in global memory|/all have read dy,/d
 sums of factors added to without an atomic operation|gate_factor.cu|gate_factor|gate-factor|race in global memory|s/atomicAdd(a.sum + (int64_t)e \* CORE_PRODUCT_SUM + j - d, (device_sum)digit\[d\]);/a.sum[(int64_t)e * CORE_PRODUCT_SUM + j - d] += (device_sum)digit[d];/

@@ -65,7 +65,8 @@ static void norm_with(const norm_case &s, bool half, bool add, int blocks) {
 Test(cuda_trainer, norm_has_the_cpus_bits) {
   static const norm_case cases[] = {{1, 1, 1, 0},    {5, 1, 3, 2},    {130, 1, 64, 0},
                                     {257, 3, 20, 4}, {37, 1, 129, 1}, {2, 1, 1000, 0},
-                                    {0, 1, 8, 0},    {128, 2, 16, 3}, {9, 1, 16, 2}};
+                                    {0, 1, 8, 0},    {128, 2, 16, 3}, {9, 1, 16, 2},
+                                    {7, 1, 512, 4},  {5, 2, 768, 0},  {11, 1, 1024, 2}};
   int blocks = 0;
   for (const norm_case &s : cases)
     for (int half = 0; half < 2; half++)
@@ -112,7 +113,7 @@ static void rope_with(const norm_case &s, bool half, bool interleaved) {
 
 /* From a binary32 stream to rows of bfloat16. */
 Test(cuda_trainer, norm_rounds_what_it_writes_once) {
-  static const norm_case cases[] = {{5, 1, 3, 2}, {37, 1, 129, 1}, {3, 1, 64, 0}};
+  static const norm_case cases[] = {{5, 1, 3, 2}, {37, 1, 129, 1}, {3, 1, 64, 0}, {9, 1, 512, 0}};
   for (const norm_case &s : cases) {
     random_stream r = random_start(SEED, 5, (uint64_t)s.n);
     const int64_t stride = s.n + s.gap;
