@@ -4,17 +4,16 @@
    bfloat16 besides. AdamW has about 50 binary64 operations, two quotients and a root among them:
    3.4 ps by the count of README.md, and 28 bytes at 3.35 TB/s take 8.4 ps. The sum of the norm's
    blocks has one order and so one thread, beside which the others bring what it adds next: an
-   addition for 4096 numbers, one after another, 0.2 ms for 111 M parameters by a latency of 16
-   cycles. Not measured yet. */
+   addition for 4096 numbers, one after another. An H200 takes 128 us for 21505 of them, and reaches
+   41 % of a copy's speed in the blocks before it and 86 % in AdamW. */
 #include "trainer.h"
 #include "vector.h"
-#include <math.h>
 
 enum {
   OPTIMIZER_THREADS = 256,
   OPTIMIZER_PER_MULTIPROCESSOR = 8,
   UPDATE_CHUNK = 4 * OPTIMIZER_THREADS * 4,
-  BLOCK_SUMS = 8,
+  BLOCK_LANES = 8,
 };
 
 typedef struct gradient_norm_arguments {
@@ -25,59 +24,41 @@ typedef struct gradient_norm_arguments {
   uint64_t *failure;
 } gradient_norm_arguments;
 
-/* Of the numbers from p: whole eights up to `end`, four of each to this thread's sums. */
-template <bool ALIGNED>
-static __device__ __forceinline__ bool eights_sum(const float *p, const float *end, double *sum) {
-  bool finite = true;
-#pragma unroll 8
-  for (; p < end; p += BLOCK_SUMS) {
-    floats<4> g;
-    if (ALIGNED) {
-      g = floats_load<4>(p);
-    } else {
-#pragma unroll
-      for (int l = 0; l < 4; l++) g.x[l] = p[l];
-    }
-#pragma unroll
-    for (int l = 0; l < 4; l++) {
-      sum[l] += (double)g.x[l] * (double)g.x[l];
-      finite &= fabsf(g.x[l]) < (float)CORE_INFINITY;
-    }
-  }
-  return finite;
-}
-
-/* Two threads for each block of numbers, with four of its eight sums each. */
+/* Eight lanes for each block of numbers, four blocks a warp. Two threads a block with loads of 16
+   bytes, and so sixteen blocks a warp, take twice as long on an H200. */
 static __global__ void __launch_bounds__(OPTIMIZER_THREADS)
     gradient_norm_kernel(gradient_norm_arguments a) {
-  constexpr int OF_BLOCK = BLOCK_SUMS / 4, OF_WARP = WARP / OF_BLOCK;
-  const int64_t blocks = a.blocks, lane = threadIdx.x % OF_BLOCK;
-  const int64_t groups = OPTIMIZER_THREADS / OF_BLOCK, group = threadIdx.x / OF_BLOCK;
+  const int64_t blocks = a.blocks, lane = threadIdx.x % BLOCK_LANES;
+  const int64_t groups = OPTIMIZER_THREADS / BLOCK_LANES, group = threadIdx.x / BLOCK_LANES;
   /* A warp's groups make as many rounds. */
-  for (int64_t b = (int64_t)blockIdx.x * groups + group; b - group % OF_WARP < blocks;
+  for (int64_t b = (int64_t)blockIdx.x * groups + group; b - group % (WARP / BLOCK_LANES) < blocks;
        b += (int64_t)gridDim.x * groups) {
-    double sum[4] = {};
+    double sum = 0.0;
     const int64_t begin = b < blocks ? __ldg(a.begin + b) : 0;
     const int64_t end = b < blocks ? __ldg(a.begin + b + 1) : 0;
-    const int64_t eights = begin + (end - begin) / BLOCK_SUMS * BLOCK_SUMS;
-    const float *p = a.gradients + begin + lane * 4;
-    bool finite = (uintptr_t)p % 16 == 0 ? eights_sum<true>(p, a.gradients + eights, sum)
-                                         : eights_sum<false>(p, a.gradients + eights, sum);
+    int64_t i = begin + lane;
+    bool finite = true;
+#pragma unroll 8
+    for (; i - lane + BLOCK_LANES <= end; i += BLOCK_LANES) {
+      const double g = (double)__ldg(a.gradients + i);
+      sum += g * g;
+      finite &= core_abs(g) < CORE_INFINITY;
+    }
     if (lane == 0)
-      for (int64_t i = eights; i < end; i++) {
-        const float g = a.gradients[i];
-        sum[0] += (double)g * (double)g;
-        finite &= fabsf(g) < (float)CORE_INFINITY;
+      for (; i < end; i++) {
+        const double g = (double)a.gradients[i];
+        sum += g * g;
+        finite &= core_abs(g) < CORE_INFINITY;
       }
     if (SELDOM(!finite)) /* look for it */
-      for (int64_t i = begin; i < end; i++)
+      for (i = begin; i < end; i++)
         if (!(core_abs((double)a.gradients[i]) < CORE_INFINITY)) {
           failure_report(a.failure, i, 0, FAILURE_GRADIENT);
           break;
         }
-    double total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    total += __shfl_xor_sync(ALL_LANES, total, 1, OF_BLOCK);
-    if (lane == 0 && b < blocks) a.partial[b] = total;
+#pragma unroll
+    for (int s = 1; s < BLOCK_LANES; s *= 2) sum += __shfl_xor_sync(ALL_LANES, sum, s, BLOCK_LANES);
+    if (lane == 0 && b < blocks) a.partial[b] = sum;
   }
 }
 
@@ -117,7 +98,7 @@ phibal_status phibal_cuda_gradient_blocks(int64_t blocks, const int64_t *begin,
   phibal_status status = call_check(name, call, 0);
   if (status != PHIBAL_OK || blocks == 0) return status;
   gradient_norm_arguments a = {blocks, begin, gradients, sums, call->failure};
-  const int64_t of_block = OPTIMIZER_THREADS / (BLOCK_SUMS / 4);
+  const int64_t of_block = OPTIMIZER_THREADS / BLOCK_LANES;
   launch_shape shape = {
       blocks_for(call, (blocks + of_block - 1) / of_block, OPTIMIZER_PER_MULTIPROCESSOR),
       OPTIMIZER_THREADS, 0};

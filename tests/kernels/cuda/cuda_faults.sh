@@ -95,7 +95,7 @@ sum of half of the threads|cross_entropy.cu|cross_entropy|cuda_trainer/cross_ent
 last of the largest|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|correct, not|s/i \* N + l < target/i * N + l > target/
 cap without its slope|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|row|s/e.gradient(value, 1.0 - t \* t)/e.gradient(value, 1.0)/
 stretch that ends at a place|optimizer.cu|optimizer|cuda_trainer/optimizer*|other weights|s/SELDOM(i + l >= __ldg/SELDOM(i + l > __ldg/
-tail of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer*|norm|s/i = eights; i < end; i++/i = eights; i < end - 1; i++/
+tail of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer*|norm|s/for (; i < end; i++) {/for (; i < end - 1; i++) {/
 update in spite of a number that is none|optimizer.cu|optimizer|cuda_trainer/optimizer*|same(w2, before)|/if (!(core_abs(norm) < CORE_INFINITY)) return;/d
 counts read before they are written|products.cu|products|cuda_products/forward*|AddressSanitizer|/part\[warp\] = __popc/,/if (!filled)/s/__syncthreads();//
 pointers of experts without rows|products.cu|products|cuda_products/forward*|E = |s/const bool filled = .*/const bool filled = e < a.experts;/
