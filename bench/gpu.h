@@ -12,8 +12,8 @@ int gpu_check(int rounds);
  */
 int gpu_check_step();
 /* Times and bytes, one line each; `small` for a try without a device; `once` without repetitions, for
-   a profiler. False if a kernel failed. */
-bool gpu_bench(bool small, bool once);
+   a profiler; `tokens`: 0, or of those alone. False if a kernel failed. */
+bool gpu_bench(bool small, bool once, int64_t tokens);
 
 /* Device memory, freed with the object; copies in and out. Ends the program if there is none. */
 template <class T> class device_array {

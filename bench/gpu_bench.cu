@@ -148,9 +148,10 @@ void measure_balance(int layers, int E) {
 
 } // namespace
 
-bool gpu_bench(bool small, bool once) {
+bool gpu_bench(bool small, bool once, int64_t tokens) {
   bench.small = small;
   bench.once = once;
+  bench.tokens = tokens;
   printf("device: %s\n", device_name());
   measure_copy();
   printf("%-28s %7s %5s %3s %12s %10s %9s %8s %10s %6s\n", "kernel", "T", "E", "k", "us", "MB",
@@ -158,7 +159,7 @@ bool gpu_bench(bool small, bool once) {
   static const int experts[] = {8, 16, 64, 256};
   for (int64_t T : {(int64_t)4096, (int64_t)65536})
     for (int E : experts)
-      if (!once || small || T > 4096) measure_router(bench.small ? T / 512 : T, E, E <= 16 ? 2 : 8);
+      if (wanted(T)) measure_router(bench.small ? T / 512 : T, E, E <= 16 ? 2 : 8);
   measure_balance(64, 256);
   gpu_bench_step();
   return !bench.failed;

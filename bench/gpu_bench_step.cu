@@ -251,7 +251,8 @@ void measure_attention(int32_t batch, int32_t sequence, int32_t heads, int32_t n
 void gpu_bench_step() {
   const bool small = bench.small;
   printf("kernels of a training step; E stands for the width or the vocabulary\n");
-  for (int64_t T : {(int64_t)4096, (int64_t)65536}) measure_rows(small ? T / 1024 : T, 1024);
+  for (int64_t T : {(int64_t)4096, (int64_t)65536})
+    if (wanted(T)) measure_rows(small ? T / 1024 : T, 1024);
   measure_loss(small ? 4 : 4096, small ? 2056 : 102400, false);
   measure_loss(small ? 4 : 4096, small ? 2056 : 102400, true);
   measure_loss(small ? 2 : 2048, small ? 2056 : 102400, true); /* of the trainer's blocks of rows */

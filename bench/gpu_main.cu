@@ -1,6 +1,7 @@
-/* usage: bench_gpu [check [ROUNDS [router]]] | bench | once | try
+/* usage: bench_gpu [check [ROUNDS [router]]] | bench [TOKENS] | once | try
    check: the CUDA kernels beside the CPU's, bit for bit (router: of routing and balancing alone);
-   bench: their times; once: each of them one time, for a profiler; try: both, tiny. */
+   bench: their times, of so many TOKENS alone where a table has several; once: each of them one
+   time, for a profiler; try: both, tiny. */
 #include <cstdio>
 
 #include "gpu.h"
@@ -13,10 +14,10 @@ int main(int argc, char **argv) {
   }
   if (strcmp(what, "check") == 0)
     return gpu_check(argc > 2 ? atoi(argv[2]) : 8) + (argc > 3 ? 0 : gpu_check_step()) != 0;
-  if (strcmp(what, "bench") == 0) return !gpu_bench(false, false);
+  if (strcmp(what, "bench") == 0) return !gpu_bench(false, false, argc > 2 ? atoi(argv[2]) : 0);
   if (strcmp(what, "try") == 0)
-    return gpu_check(1) + gpu_check_step() != 0 || !gpu_bench(true, true);
-  if (strcmp(what, "once") == 0) return !gpu_bench(false, true);
-  fprintf(stderr, "usage: bench_gpu [check [ROUNDS [router]]] | bench | once | try\n");
+    return gpu_check(1) + gpu_check_step() != 0 || !gpu_bench(true, true, 0);
+  if (strcmp(what, "once") == 0) return !gpu_bench(false, true, 65536);
+  fprintf(stderr, "usage: bench_gpu [check [ROUNDS [router]]] | bench [TOKENS] | once | try\n");
   return 2;
 }

@@ -14,11 +14,16 @@
 
 struct bench_state {
   bool small, once, failed;
+  int64_t tokens;   /* 0: all */
   double copy_rate; /* bytes read and written a microsecond */
   int architecture; /* compute capability: 90 for 9.0; 0 without a device */
   double clocks;    /* of all multiprocessors in a microsecond */
 };
 extern bench_state bench;
+
+static inline bool wanted(int64_t tokens) {
+  return bench.tokens == 0 || bench.tokens == tokens;
+}
 
 /* A kernel of kernels/cuda/BUDGETS.md and how many of its units a call has; null: it has no row. */
 struct budget {

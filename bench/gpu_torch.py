@@ -1,12 +1,15 @@
 """What gpu_bench.cu and gpu_bench_step.cu measure, in PyTorch, eager and compiled, at their shapes: the
 router's forward and backward passes, the combination, the kernels of a training step, the experts' products
 by its grouped matrix product; and the rate of a bfloat16 matrix product. Prints one line each.
-  usage: gpu_torch.py [TOKENS...]     status 77 without a device"""
+  usage: gpu_torch.py [--eager] [TOKENS...]     status 77 without a device; --eager: nothing compiled, which takes a minute"""
 
 import sys
 
 import torch
 import torch.nn.functional as F
+
+
+COMPILES = "--eager" not in sys.argv
 
 
 def median_us(f, repetitions=30):
@@ -45,9 +48,10 @@ def combine(out, row, gates):
 def compare(name, tokens, width, active, call, f):
     """A line for `call` with f eager and compiled; width: of a row, or how many experts."""
     eager = median_us(lambda: call(f))
-    compiled_f = torch.compile(f)
-    compiled = median_us(lambda: call(compiled_f))
-    print(f"{name:28} {tokens:7} {width:5} {active:>3} {eager:10.1f} {compiled:12.1f}", flush=True)
+    print(f"{name:28} {tokens:7} {width:5} {active:>3} {eager:10.1f}", end="" if COMPILES else "\n", flush=True)
+    if COMPILES:
+        compiled_f = torch.compile(f)
+        print(f" {median_us(lambda: call(compiled_f)):12.1f}", flush=True)
 
 
 def main():
@@ -60,7 +64,7 @@ def main():
     us = median_us(lambda: a @ b)
     print(f"PyTorch {torch.__version__}; bfloat16 product of 8192: {2 * 8192**3 / us * 1e-6:.0f} TFLOP/s")
     print(f"{'operation':28} {'T':>7} {'E':>5} {'k':>3} {'eager us':>10} {'compiled us':>12}")
-    lengths = [int(x) for x in sys.argv[1:]] or [4096, 65536]
+    lengths = [int(x) for x in sys.argv[1:] if x.isdigit()] or [4096, 65536]
     for tokens in lengths:
         for experts in (8, 16, 64, 256):
             k = 2 if experts <= 16 else 8

@@ -1,6 +1,6 @@
 """The training step of bench_train_step in PyTorch, on random tokens: the model of torch_model.py with its grouped
 matrix product, autocast to bfloat16, fused AdamW on binary32 weights, eager and compiled. The same line.
-  usage: gpu_torch_step.py CONFIG STEPS GFLOP [PEAK]     status 77 without a device or grouped_mm"""
+  usage: gpu_torch_step.py CONFIG STEPS GFLOP [PEAK [VARIANT...]]     status 77 without a device or grouped_mm"""
 
 import os
 import sys
@@ -87,7 +87,7 @@ def main():
     if not torch.cuda.is_available() or not hasattr(F, "grouped_mm"):
         print("no CUDA device for PyTorch, or no grouped_mm")
         return 77
-    for variant in ("grouped", "grouped+compiled"):
+    for variant in sys.argv[5:] or ("grouped", "grouped+compiled"):
         try:
             measure(name, c, variant, steps, flops, peak)
         except Exception as error:  # the other one is still measured
