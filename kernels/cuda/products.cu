@@ -10,15 +10,21 @@
 enum {
   POINTER_THREADS = 1024, /* at most: an expert each, PHIBAL_MAX_EXPERTS */
   CLEAR_THREADS = 1024,
+  CHUNKS = 16,    /* of an expert, at most on average */
+  FEW_CHUNKS = 8, /* so many at least, or they are not worth it */
 };
 
-/* Operand i of expert e lies at base[i] + offsets[e] by_row[i] + e by_expert[i]. */
+/* Operand i of expert e lies at base[i] + offsets[e] by_row[i] + e by_expert[i]. Where products are
+   made in chunks of so many rows, `chunks` points to those, and `pointers` to what is left of each
+   expert behind them. */
 typedef struct pointer_arguments {
   int32_t experts;
   const int64_t *offsets;
   unsigned char *base[3];
   int64_t by_row[3], by_expert[3]; /* bytes */
   unsigned char **pointers;        /* [3][E'], those of experts with rows one after another */
+  unsigned char **chunks;          /* [3][all_chunks] */
+  int32_t chunk, all_chunks;       /* rows, 0: no chunks; of all experts */
   int32_t *sizes;                  /* null, or [3][E]: rows, out and in, and pointers of all */
   int32_t out, in;
 } pointer_arguments;
@@ -30,16 +36,30 @@ static __host__ __device__ int32_t pointer_stride(int32_t experts) {
 
 static __global__ void __launch_bounds__(POINTER_THREADS) pointer_kernel(pointer_arguments a) {
   SHARED_ARRAY(int32_t, part, WARP);
+  SHARED_ARRAY(int32_t, chunks_of, WARP);
   const int e = (int)threadIdx.x, warp = e / WARP, lane = e % WARP;
-  const int64_t first = e < a.experts ? a.offsets[e] : 0;
-  const int64_t rows = e < a.experts ? a.offsets[e + 1] - first : 0;
+  int64_t first = e < a.experts ? a.offsets[e] : 0;
+  int64_t rows = e < a.experts ? a.offsets[e + 1] - first : 0;
+  const int32_t chunks = a.chunk ? (int32_t)(rows / a.chunk) : 0;
+  rows -= (int64_t)chunks * a.chunk;
   const bool filled = a.sizes ? e < a.experts : rows > 0;
   const unsigned ballot = __ballot_sync(ALL_LANES, filled);
+  int32_t end = chunks; /* of this expert's chunks in the warp's */
+  for (int s = 1; s < WARP; s *= 2) {
+    const int32_t before = __shfl_up_sync(ALL_LANES, end, s);
+    if (lane >= s) end += before;
+  }
   if (lane == 0) part[warp] = __popc(ballot);
+  if (lane == WARP - 1) chunks_of[warp] = end;
   __syncthreads();
+  int place = __popc(ballot & ((1u << lane) - 1u)), chunk = end - chunks;
+  for (int w = 0; w < warp; w++) place += part[w], chunk += chunks_of[w];
+  for (int32_t last = chunk + chunks; chunk < last; chunk++, first += a.chunk)
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+      a.chunks[(int64_t)i * a.all_chunks + chunk] =
+          a.base[i] + first * a.by_row[i] + e * a.by_expert[i];
   if (!filled) return;
-  int place = __popc(ballot & ((1u << lane) - 1u));
-  for (int w = 0; w < warp; w++) place += part[w];
 #pragma unroll
   for (int i = 0; i < 3; i++)
     a.pointers[i * pointer_stride(a.experts) + place] =
@@ -116,6 +136,20 @@ static bool library_separates(const product &p, int64_t rows, int32_t count,
                                            (double)count * (double)library_separate_flops(call);
 }
 
+/* The rows of a chunk, where smaller products than those are faster in chunks: equal products of
+   one call, for which the library has better kernels than for a grouped one. What is left behind an
+   expert's last chunk, half a chunk on average, is grouped: a sixteenth of the rows at most. The
+   gradients of weights have no chunks, as they would be added up. 0: no chunks. */
+static int32_t library_chunk(const product &p, int64_t rows, int32_t count,
+                             const phibal_cuda *call) {
+  int64_t chunk = library_chunk_rows(call);
+  if (chunk == 0 || p.type != PHIBAL_ROWS_BF16 || p.form == PRODUCT_WEIGHT_GRADIENT ||
+      rows < FEW_CHUNKS * chunk * count)
+    return 0;
+  while (CHUNKS * chunk * count < rows) chunk *= 2;
+  return chunk > INT32_MAX ? 0 : (int32_t)chunk;
+}
+
 /* What pointer_kernel does, on the host, for products each by itself. */
 static phibal_status separate(const char *name, const product &p, const product_groups &groups,
                               const phibal_cuda *call) {
@@ -136,8 +170,9 @@ static phibal_status separate(const char *name, const product &p, const product_
 
 size_t products_workspace(int32_t experts) {
   if (experts < 1) return 0;
+  /* Sizes, or chunks: rows / chunk <= CHUNKS times the experts that have rows. */
   return 3 * sizeof(void *) * (size_t)pointer_stride(experts) +
-         3 * sizeof(int32_t) * (size_t)experts;
+         3 * sizeof(void *) * CHUNKS * (size_t)experts;
 }
 
 /* The product of all experts: which of m, n and k are the rows, `out` and `in` is as for one. */
@@ -204,7 +239,7 @@ static phibal_status make_grouped(const char *name, const product &p, const prod
                                   const phibal_cuda *call) {
   launch_shape one = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
   const int32_t stride = pointer_stride(groups.experts);
-  const pointer_arguments a = pointers_of(p, groups, call);
+  pointer_arguments a = pointers_of(p, groups, call);
   const void *const *at = (const void *const *)a.pointers;
   void *const *to = (void *const *)(a.pointers + 2 * stride);
   if (!groups.host_offsets) {
@@ -218,14 +253,24 @@ static phibal_status make_grouped(const char *name, const product &p, const prod
                                to, call);
   }
   library_product each[POINTER_THREADS];
-  int32_t count = 0;
+  int32_t count = 0, with_rows = 0;
+  for (int32_t e = 0; e < groups.experts; e++)
+    with_rows += groups.host_offsets[e + 1] > groups.host_offsets[e];
+  if (with_rows == 0) return PHIBAL_OK;
+  a.chunk = library_chunk(p, groups.host_offsets[groups.experts], with_rows, call);
+  a.chunks = a.pointers + 3 * stride;
   for (int32_t e = 0; e < groups.experts; e++) {
-    const int64_t rows = groups.host_offsets[e + 1] - groups.host_offsets[e];
+    int64_t rows = groups.host_offsets[e + 1] - groups.host_offsets[e];
+    if (a.chunk) a.all_chunks += (int32_t)(rows / a.chunk), rows %= a.chunk;
     if (rows > 0) each[count++] = library_product_of(p, rows);
   }
-  if (count == 0) return PHIBAL_OK;
   phibal_status status = launch(name, pointer_kernel, one, call, a);
-  if (status != PHIBAL_OK) return status;
+  if (status == PHIBAL_OK && a.all_chunks > 0)
+    status = library_batched(name, a.all_chunks, library_product_of(p, a.chunk),
+                             library_types_of(p), (const void *const *)a.chunks,
+                             (const void *const *)(a.chunks + a.all_chunks),
+                             (void *const *)(a.chunks + 2 * (int64_t)a.all_chunks), call);
+  if (status != PHIBAL_OK || count == 0) return status;
   return library_grouped(name, count, each, library_types_of(p), at, at + stride, to, call);
 }
 

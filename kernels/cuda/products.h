@@ -93,6 +93,13 @@ bool library_takes_ragged(const library_ragged &p, const library_types &types, u
 phibal_status library_make_ragged(const char *name, const library_ragged &p, library_types types,
                                   const void *const *a, const void *const *b, void *const *c,
                                   const phibal_cuda *call);
+/* Rows from which library_batched is faster than library_grouped for bfloat16, as a power of two;
+   0: it never is. */
+int32_t library_chunk_rows(const phibal_cuda *call);
+/* As library_grouped, `count` products of the same sizes. */
+phibal_status library_batched(const char *name, int32_t count, const library_product &p,
+                              library_types types, const void *const *a, const void *const *b,
+                              void *const *c, const phibal_cuda *call);
 /* FLOPs of a product from which products of bfloat16 are faster each by itself than grouped;
    INT64_MAX: none are. */
 int64_t library_separate_flops(const phibal_cuda *call);

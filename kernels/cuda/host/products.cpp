@@ -9,7 +9,9 @@
 /* Whether the library plays one that reads sizes on the device, cuBLAS from 13.4 on. */
 extern "C" int cuda_on_host_reads_sizes;
 int cuda_on_host_reads_sizes = 1;
-/* What library_separate_flops says. */
+/* What library_chunk_rows and library_separate_flops say. */
+extern "C" int32_t cuda_on_host_chunk_rows;
+int32_t cuda_on_host_chunk_rows = 0;
 extern "C" int64_t cuda_on_host_separate_flops;
 int64_t cuda_on_host_separate_flops = INT64_MAX;
 
@@ -158,6 +160,17 @@ phibal_status library_make_ragged(const char *name, const library_ragged &p, lib
     }
     return PHIBAL_OK;
   });
+}
+
+int32_t library_chunk_rows(const phibal_cuda *) {
+  return cuda_on_host_chunk_rows;
+}
+
+phibal_status library_batched(const char *name, int32_t count, const library_product &p,
+                              library_types types, const void *const *a, const void *const *b,
+                              void *const *c, const phibal_cuda *call) {
+  const std::vector<library_product> each((size_t)count, p);
+  return library_grouped(name, count, each.data(), types, a, b, c, call);
 }
 
 int64_t library_separate_flops(const phibal_cuda *) {

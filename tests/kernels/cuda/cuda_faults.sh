@@ -130,6 +130,8 @@ routes without rows left as they are|activation.cu|activation|cuda_recompute/*|w
 gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/= CORE_FMA(gradient, made, sum/= (double)(float)CORE_FMA(gradient, made, sum/
 rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
 no gradients of gates without rows|ffn.cu|ffn|cuda_recompute/*|a gate without|s/if (status == PHIBAL_OK) \/\* without rows too/if (status == PHIBAL_OK \&\& rows > 0) \/* without rows too/
+chunks of one warp in another's places|products.cu|products|cuda_products/chunks*|FAIL|s/, chunk += chunks_of\[w\];/;/
+what chunks leave from the expert's first row|products.cu|products|cuda_products/chunks*|other bits|s/chunk++, first += a.chunk)/chunk++)/
 each by itself by the FLOPs of all products|products.cu|products|cuda_products/separate*|separate from|s/(double)count \* (double)library_separate_flops/(double)library_separate_flops/
 binary32 each by itself|products.cu|products|cuda_products/separate*|binary32 is grouped|s/return p.type == PHIBAL_ROWS_BF16 \&\& 2.0/return 2.0/
 grouped products of a type that cuBLAS does not group|products.cu|products|cuda_products/grouped*|library_groups|s/return types.in == types.out \&\& (/return (/

@@ -304,6 +304,40 @@ Test(cuda_products, separate_from_a_size_on) {
   cuda_on_host_separate_flops = INT64_MAX;
 }
 
+extern "C" int32_t cuda_on_host_chunk_rows;
+
+/* In chunks, the bits of one grouped call: forward and backward, added or not, of more experts than
+   a warp has threads, with rows that are more, fewer or as many as a chunk's, in the workspace that
+   is asked for. */
+Test(cuda_products, chunks_of_the_rows) {
+  const int32_t E = 70;
+  const int64_t out = 8, in = 16;
+  random_stream r = random_start(SEED, 9, 0);
+  for (int64_t most : {30, 90, 200}) {
+    const std::vector<int64_t> offsets = groups_of(&r, E, most);
+    const int64_t rows = offsets.back();
+    const halves x = draw_halves(&r, rows * out * in), w = draw_halves(&r, E * out * in);
+    for (product_form form : {PRODUCT_FORWARD, PRODUCT_INPUT_GRADIENT})
+      for (bool add : {false, true}) {
+        const halves before = draw_halves(&r, rows * (form == PRODUCT_FORWARD ? out : in));
+        halves y[2] = {before, before};
+        for (int32_t chunk : {0, 1}) {
+          device c(products_workspace(E));
+          cuda_on_host_chunk_rows = chunk;
+          const int64_t started = cuda_on_host_started[2];
+          OK(products_grouped("x",
+                              {form, PHIBAL_ROWS_BF16, PHIBAL_ROWS_BF16, out, in, x.data(),
+                               w.data(), y[chunk].data(), add},
+                              {E, offsets.data(), offsets.data(), rows}, &c.call));
+          OK(phibal_cuda_result(&c.call));
+          cr_expect_geq(cuda_on_host_started[2] - started, 1 + chunk * (most > 30));
+          cuda_on_host_chunk_rows = 0;
+        }
+        cr_expect(same(y[0], y[1]), "form %d, add %d: other bits", (int)form, add);
+      }
+  }
+}
+
 extern "C" int cuda_on_host_reads_sizes;
 
 /* Sizes on the device: all that the experts' FFN makes has the bits that it has with the offsets on

@@ -67,7 +67,7 @@ struct play {
   size_t version = 130400;
   int major = 9;
   int fails_at = -1; /* the call that makes something and fails: the n-th */
-  int made = 0, living = 0;
+  int made = 0, living = 0, batched = 0;
   std::vector<fake_stream *> streams;  /* the call's, which is first, and others */
   std::vector<memory> allocated, used; /* `used`: workspaces of products that have begun */
   std::string misuse;                  /* the first */
@@ -330,6 +330,30 @@ cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOpe
       if (a_type == CUDA_R_16BF && !(aligned(a[g], 16) && aligned(b[g], 16) && aligned(c[g], 16)))
         misused("grouped bfloat16 that is not aligned");
       multiply(each[g], by[g], a[g], b[g], add[g], c[g], c[g]);
+    }
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t ta,
+                                   cublasOperation_t tb, int m, int n, int k, const void *alpha,
+                                   const void *const a[], cudaDataType_t a_type, int lda,
+                                   const void *const b[], cudaDataType_t b_type, int ldb,
+                                   const void *beta, void *const c[], cudaDataType_t c_type,
+                                   int ldc, int count, cublasComputeType_t, cublasGemmAlgo_t) {
+  const blas_product p = {
+      ta == CUBLAS_OP_T, tb == CUBLAS_OP_T, m, n, k, lda, ldb, ldc, a_type, c_type};
+  if (!sound(p) || count < 1) return CUBLAS_STATUS_INVALID_VALUE;
+  if (a_type != b_type || (a_type == CUDA_R_32F && c_type != CUDA_R_32F))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!handle->workspace) misused("a workspace of cuBLAS's own");
+  const double by = (double)*(const float *)alpha, add = (double)*(const float *)beta;
+  now.batched += count;
+  product_later(handle->stream, handle->workspace, handle->bytes, [=] {
+    for (int i = 0; i < count; i++) {
+      if (a_type == CUDA_R_16BF && !(aligned(a[i], 16) && aligned(b[i], 16) && aligned(c[i], 16)))
+        misused("batched bfloat16 that is not aligned");
+      multiply(p, by, a[i], b[i], add, c[i], c[i]);
     }
   });
   return CUBLAS_STATUS_SUCCESS;
@@ -690,6 +714,28 @@ Test(products_cublas, grouped_and_separate) {
             finish(seed);
             a.judge(1, "sizes on the host");
           }
+}
+
+/* Chunks of the rows on compute capability 9, and what is left of each expert; one has less than a
+   chunk, one nothing but chunks. On 8 no chunks. */
+Test(products_cublas, chunks) {
+  static const std::vector<int64_t> groups = {0, 1300, 1300, 1301, 3349, 6005};
+  uint64_t seed = 600;
+  for (int major : {8, 9})
+    for (int form = PRODUCT_FORWARD; form <= PRODUCT_INPUT_GRADIENT; form++)
+      for (bool add : {false, true}) {
+        played c(130100, major);
+        random_stream r = random_start(SEED, 0, ++seed);
+        problem a(&r, (product_form)form, PHIBAL_ROWS_BF16, PHIBAL_ROWS_BF16, add, groups, 8, 16,
+                  0);
+        a.arrive();
+        OK(products_grouped("test", a.p, a.groups(true), &c.call));
+        a.fetch();
+        finish(seed);
+        a.judge(1, "chunks");
+        cr_expect_eq(now.batched, major == 9 ? 1300 / 128 + 2048 / 128 + 2656 / 128 : 0, "%d",
+                     now.batched);
+      }
 }
 
 /* Sizes on the device: compute capability 9, from 13.4 on, but not 13.7.0 to 13.8.0, bfloat16 at

@@ -36,11 +36,19 @@ enum cublasStatus_t {
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
 enum cudaDataType_t { CUDA_R_32F, CUDA_R_16BF };
 enum cublasComputeType_t { CUBLAS_COMPUTE_32F };
+enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT };
 const char *cublasGetStatusString(cublasStatus_t status);
 cublasStatus_t cublasCreate(cublasHandle_t *handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes);
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t a_operation,
+                                   cublasOperation_t b_operation, int m, int n, int k,
+                                   const void *alpha, const void *const a[], cudaDataType_t a_type,
+                                   int lda, const void *const b[], cudaDataType_t b_type, int ldb,
+                                   const void *beta, void *const c[], cudaDataType_t c_type,
+                                   int ldc, int count, cublasComputeType_t compute,
+                                   cublasGemmAlgo_t algorithm);
 cublasStatus_t
 cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOperation_t a_operation[],
                            const cublasOperation_t b_operation[], const int m[], const int n[],
