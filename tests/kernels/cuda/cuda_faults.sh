@@ -115,8 +115,9 @@ narrow rows end to end|attention.cu|attention|cuda_attention/attention*|bfloat16
 logsumexp without its scale|attention.cu|attention|cuda_attention/attention*|logsumexp|s/(double)largest \* a.scale + core_log64/(double)largest + core_log64/
 embedding of a token's every row|embedding.cu|embedding|cuda_attention/embedding*|race in global memory|s/if (__any_sync(ALL_LANES, earlier)) return;//
 embedding's list read before it is there|embedding.cu|embedding|cuda_attention/embedding*|race|/the list is there/d
+embedding's rows over those that are still read|embedding.cu|embedding|cuda_attention/embedding*|race|/all have read the rows/d
 norm's next numbers over those still added|optimizer.cu|optimizer|cuda_trainer/optimizer*|race|s/half = OPTIMIZER_THREADS - half;/half = 0;/
-embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/sum.x\[l\] += a.scale/sum.x[l] = a.scale/
+embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/more = sum->x\[l\] + a.scale/more = a.scale/
 bfloat16 cut off instead of rounded|vector.h|embedding|cuda_trainer/rows*|numbers|s/return (uint16_t)((u + 0x7fffu + (u >> 16 \& 1u)) >> 16);/return (uint16_t)(u >> 16);/
 rows of bfloat16 taken for binary32|combine.cu|combine|cuda_kernels/rows*|bfloat16 1|s/const S \*in = (const S \*)a.in + n \* a.width;/const S *in = (const S *)((const float *)a.in + n * a.width);/
 rounded before it is added to the stream|products.cu|products|cuda_products/dense_products_of*|add 1|s/return {p.type, p.to, p.add ? 1.0f : 0.0f};/return {p.type, p.form == PRODUCT_FORWARD ? p.type : p.to, p.add ? 1.0f : 0.0f};/
