@@ -159,7 +159,7 @@ float wide(uint16_t h) {
 void check_loss(bool half, int32_t V) {
   const int64_t rows = 5;
   const double scale = 0.25;
-  const double s = (0.07 * V + 47) * 0x1p-53 + (half ? (11 + 1.3 * std::log(V)) * 0x1p-24 : 0);
+  const double s = (0.07 * V + 47) * 0x1p-53 + (half ? (9 + 2.3 * std::log(V)) * 0x1p-24 : 0);
   floats z = numbers(8, (size_t)rows * V), g = z;
   std::vector<uint16_t> h(z.size());
   for (size_t i = 0; i < z.size() && half; i++) {

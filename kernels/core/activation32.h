@@ -8,7 +8,13 @@
 #ifndef PHIBAL_CORE_ACTIVATION32_H
 #define PHIBAL_CORE_ACTIVATION32_H
 
-#include "exp32.h"
+#include "core.h"
+
+#ifdef __CUDA_ARCH__
+#define CORE_FMA32(a, b, c) __fmaf_rn((a), (b), (c))
+#else
+#define CORE_FMA32(a, b, c) __builtin_fmaf((a), (b), (c))
+#endif
 
 typedef struct core_activation32 {
   float value, derivative;

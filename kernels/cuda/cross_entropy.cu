@@ -14,24 +14,25 @@
    - binary32 rows, u = 2^-53: exponentials 1.63 u, d log V u <= 21.5 u, a piece's tree 2 u, a
      thread's sum V / 4096 u (number by number V / 1024 u), ten steps of two trees 10 u: (V / 1024 +
      36) u at most.
-   - bfloat16 rows, u = 2^-24: exponentials (6.4 + 0.23 |d|) u (exp32.h), d |d| u, two chains of
-     four terms and their sum 4 u; all else is binary64, below u. Terms below 2^-126 are 0. Together
-     (11 + 1.3 log V) u.
-   Of a gradient in bfloat16: its exponential, of coefficients times factor = scale / S, (8.4 + 1.23
-   |d|) u, that factor u, 1 - t^2 of a cap and the product 2 u, and S: (23 + 1.3 |d| + 1.3 log V) u
-   < 2^-16.5 with |d| <= 88. Then it is rounded to bfloat16.
+   - bfloat16 rows, u = 2^-24: d |d| u, its product with log2 e 1.23 |d| u, the power of two 4 u
+     (the device's instruction, by its documentation; bench_gpu check), two chains of four terms and
+     their sum 4 u; all else is binary64, below u. Terms below 2^-126 are 0. Together (9 + 2.3 log
+   V) u. Of a gradient in bfloat16: its exponential (4 + 2.23 |d|) u, factor = scale / S, the slope
+   1 - t^2 of a cap and two products 4 u, and S: (17 + 2.3 |d| + 2.3 log V) u < 2^-15.9 with |d|
+   <= 88. Then it is rounded to bfloat16. Devices of different kinds may have different bits.
 
    Largest logit and target. What is `correct` is the first of the largest: its target's logit is
    the largest, and none before it is as large. Only rows of the former kind are searched for the
    latter. With a cap the largest number's cap stands for the largest capped one, which rounding may
    move by a unit in the last place, and the whole row is searched.
 
-   Bytes of a logit: 8 must move in binary32 and 4 in bfloat16. Arithmetic of one in bfloat16: about
-   30 instructions, none of binary64; in binary32 about 40 of binary64. Before, with binary64
-   exponentials for both, a running maximum, 512 threads a multiprocessor and the second reading
-   from global memory, an H200 took 1442 us for 2048 rows of 102400 logits in bfloat16 and 3135 us
-   for 4096 in binary32. */
-#include "kernels/core/exp32.h"
+   Bytes of a logit: 8 must move in binary32 and 4 in bfloat16. Arithmetic of one in bfloat16: 13
+   instructions, and two powers of two, of which a multiprocessor makes 16 a clock; in binary32
+   about 40 of binary64, 64 a clock. An H200, rows of 102400 logits: 1442 us for 2048 in bfloat16
+   and 3135 us for 4096 in binary32 with binary64 exponentials for both, a running maximum, 512
+   threads a multiprocessor and the second reading from global memory; 333 us and 1864 us as here
+   but with a polynomial in binary32 for the power of two, of which 252 us were left with the
+   device's instruction. */
 #include "kernels/core/log64.h"
 #include "kernels/core/softcap.h"
 #include "trainer.h"
@@ -173,24 +174,35 @@ template <class S> struct exponentials {
   }
 };
 
+/* 2^t for t <= 1, 0 where that is below 2^-126: by the device's instruction, within 2^-22 by its
+   documentation. */
+static __device__ __forceinline__ float power_of_2(float t) {
+#ifdef __CUDA_ARCH__
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(t));
+  return r;
+#else
+  const float r = __builtin_exp2f(t);
+  return r < 0x1p-126f ? 0.0f : r;
+#endif
+}
+
 /* In binary32 for bfloat16 rows; the sum in two chains. */
 template <> struct exponentials<bfloat16> {
-  float largest;
-  core_exp2_polynomial q;
-  __device__ __forceinline__ exponentials(float largest_, double factor)
-      : largest(largest_), q(core_exp2_times((float)factor)) {}
+  float largest, factor;
+  __device__ __forceinline__ exponentials(float largest_, double factor_)
+      : largest(largest_), factor((float)factor_) {}
+  __device__ __forceinline__ float of(float z) const {
+    return power_of_2((z - largest) * 0x1.715476p+0f); /* log2 e */
+  }
   template <int N> __device__ __forceinline__ double sum(floats<N> z) const {
     float chain[2] = {0.0f, 0.0f};
 #pragma unroll
-    for (int l = 0; l < N; l++) {
-      const core_scaled32 e = core_exp_scaled32(z.x[l] - largest, &q);
-      chain[l % 2] = fused(e.p, e.scale, chain[l % 2]);
-    }
+    for (int l = 0; l < N; l++) chain[l % 2] += of(z.x[l]);
     return (double)(chain[0] + chain[1]);
   }
   __device__ __forceinline__ float gradient(float z, double slope) const {
-    const core_scaled32 e = core_exp_scaled32(z - largest, &q);
-    return e.p * e.scale * (float)slope;
+    return factor * of(z) * (float)slope;
   }
 };
 
@@ -323,7 +335,10 @@ static __global__ void __launch_bounds__(LOSS_THREADS) loss_kernel(loss_argument
         if constexpr (N == 1) z.x[0] = capped(z.x[0], cap);
         sum += terms.sum(z);
       };
-      r.each_held(add);
+      r.each_held([&](int32_t i, typename row_pieces<S, N>::P p) {
+        add(i, p);
+        if (SELDOM(!a.gradient) && more) r.copy(i, next);
+      });
       r.each_left(add);
       sum = block_sum(sum, &earlier);
       if (first_thread) {
@@ -347,11 +362,11 @@ static __global__ void __launch_bounds__(LOSS_THREADS) loss_kernel(loss_argument
           }
           r.store(i, z);
         };
+        r.each_left(write); /* these were read last, and are still in the cache */
         r.each_held([&](int32_t i, typename row_pieces<S, N>::P p) {
           write(i, p);
           if (more) r.copy(i, next);
         });
-        r.each_left(write);
         /* The thread that has the target's piece overwrites one number of it. */
         if (target / N % LOSS_THREADS == (int32_t)threadIdx.x) {
           const double p = core_exp64((double)kept - (double)largest) / sum;
@@ -359,8 +374,6 @@ static __global__ void __launch_bounds__(LOSS_THREADS) loss_kernel(loss_argument
           const double t = cap > 0 ? (double)kept / cap : 0.0;
           floats_store<1>(r.z + target, {{cap > 0 ? (float)((double)at * (1.0 - t * t)) : at}});
         }
-      } else if (more) {
-        r.copy_all(next);
       }
     }
     r.z = next;

@@ -148,10 +148,10 @@ typedef struct phibal_cuda_loss {
    - a gradient in binary32 differs by s + 5 u of itself before it is rounded once, hence by no more
      than one unit in the last place; at the target by s scale besides;
    - *loss differs by rows u times the sum of the losses, besides what the rows do.
-   Rows in bfloat16 have exponentials in binary32, so that with U = 2^-24 s is (11 + 1.3 log V) U
-   more, and a gradient differs before it is rounded to bfloat16 by (24 + 1.3 |d| + 1.3 log V) U <
-   2^-16.5 of itself, d = logit - largest, and by 2^-126 scale besides: such exponentials may be 0.
- */
+   Rows in bfloat16 have exponentials in binary32, by the device's instruction: with U = 2^-24 s is
+   (9 + 2.3 log V) U more, and a gradient differs before it is rounded to bfloat16 by (18 + 2.3 |d|
+   + 2.3 log V) U < 2^-15.9 of itself, d = logit - largest, and by 2^-126 scale besides: such
+   exponentials may be 0. */
 phibal_status phibal_cuda_cross_entropy(const phibal_cuda_loss *shape, const int32_t *targets,
                                         void *logits, double *row_loss, double *loss,
                                         int64_t *correct, int64_t *counted,

@@ -2,7 +2,6 @@
    here, on random and adversarial arguments, and must hold. */
 #include "kernels/core/activation.h"
 #include "kernels/core/activation32.h"
-#include "kernels/core/exp32.h"
 #include "kernels/core/cos_turn64.h"
 #include "kernels/core/dd_sine.h"
 #include "kernels/core/exact_sum.h"
@@ -580,38 +579,6 @@ Test(core, activations_keep_their_bounds) {
 }
 
 /* (E2n), for every number of bfloat16: beside the functions above, which are known to 2^-42. */
-/* (6.4 + 0.23 |d|) 2^-24 of e^d, 2 more of a e^d, and 2^-126 absolutely; of d that are spread
-   evenly and such as lie beside the places where k changes. */
-Test(core, scaled_exponentials_keep_their_bound) {
-  static const float factors[] = {1.0f, -0x1.fffffep-12f, 0x1.23456p+5f};
-  for (size_t n = 0; n < sizeof factors / sizeof *factors; n++) {
-    const float a = factors[n];
-    const core_exp2_polynomial q = core_exp2_times(a);
-    double worst = 0;
-    for (int32_t i = 0; i < 1 << 20; i++) {
-      const float even = -0x1.6p-14f * (float)i; /* to -88 */
-      const float beside =
-          (float)(-((double)(i % 128) + 0.5) * log(2)) * (1 + (float)(i >> 7) * 0x1p-23f);
-      const float both[] = {even, beside};
-      for (int j = 0; j < 2; j++) {
-        const core_scaled32 e = core_exp_scaled32(both[j], &q);
-        const double exact = (double)a * exp((double)both[j]), size = -(double)both[j];
-        const double bound = (n == 0 ? 6.4 : 8.4) + 0.23 * size;
-        const double off = fabs((double)(e.p * e.scale) - exact) - 0x1p-126 * fabs((double)a);
-        cr_assert(off <= bound * 0x1p-24 * fabs(exact), "%a: %a, not %a", (double)both[j],
-                  (double)(e.p * e.scale), exact);
-        if (size < 80) worst = fmax(worst, off / fabs(exact) / (bound * 0x1p-24));
-      }
-    }
-    cr_expect(worst > 0.4, "%g of the bound", worst);
-    cr_expect_eq(core_exp_scaled32(-INFINITY, &q).scale, 0.0f);
-    cr_expect_eq(core_exp_scaled32(-88.0f, &q).scale, 0.0f);
-  }
-  const core_exp2_polynomial one = core_exp2_times(1.0f);
-  cr_expect_eq(core_exp_scaled32(0.0f, &one).p, 1.0f);
-  cr_expect_eq(core_exp_scaled32(0.0f, &one).scale, 1.0f);
-}
-
 Test(core, activations_of_bfloat16_keep_their_bounds) {
   const double u = 0x1p-24;
   for (uint32_t bits = 0; bits < 0x10000; bits++) {

@@ -85,7 +85,7 @@ weight's gradient in binary32|norm.cu|norm|cuda_trainer/norm*|weight's gradient|
 norm's gradient before dy has been read|norm.cu|norm|cuda_trainer/norm*|weight's gradient|/status = launch(name, norm_shares_kernel/d
 turned the other way|rope.cu|rope|cuda_trainer/rope*|bfloat16 0|s/c.x\[l\] + before \* turn/c.x[l] - before * turn/
 sums read before they are written|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|nothing wrote|/has\[threadIdx.x . WARP\] = of_warp;/,/x = sum/s/__syncthreads();//
-largest read before it is written|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|nothing wrote|/= largest\[threadIdx/d;/largest\[threadIdx.x . WARP\] = x;/,/x = largest/s/__syncthreads();/x = largest[threadIdx.x % LOSS_WARPS];/
+largest read before it is written|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|nothing wrote|/largest\[threadIdx.x . WARP\] = x;/,/x = largest/s/__syncthreads();//
 next row's copies in another thread's places|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race|s/if (more) r.copy(i, next);/if (more) r.copy(i ^ 1, next);/
 next row not copied|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|loss|s/if (more) r.copy(i, next);//
 last row's pieces in shared memory|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_of_long*|beyond shared memory|s/(size_t)a.held \* 16}/(size_t)a.held * 16 - 16}/
