@@ -11,9 +11,9 @@
 
    Errors of the sum S, relative; d = z - m, p = e^d / S. A rounding of d counts by what it moves
    e^d: sum p |d| = entropy - log S <= log V of a unit.
-   - binary32 rows, u = 2^-53: exponentials 1.63 u, d log V u <= 21.5 u, a piece's tree 2 u, a
-     thread's sum V / 4096 u (number by number V / 1024 u), ten steps of two trees 10 u: (V / 1024 +
-     36) u at most.
+   - binary32 rows, u = 2^-53: exponentials (7.2 + 0.13 |d|) u (exp_below64.h), d |d| u, a piece's
+     tree 2 u, a thread's sum V / 4096 u (number by number V / 1024 u), ten steps of two trees 10 u:
+     (V / 1024 + 20 + 1.2 log V) u at most. Terms below e^-700 count as that.
    - bfloat16 rows, u = 2^-24: d |d| u, its product with log2 e 1.23 |d| u, the power of two 4 u
      (the device's instruction, by its documentation; bench_gpu check), two chains of four terms and
      their sum 4 u; all else is binary64, below u. Terms below 2^-126 are 0. Together (9 + 2.3 log
@@ -27,12 +27,12 @@
    move by a unit in the last place, and the whole row is searched.
 
    Bytes of a logit: 8 must move in binary32 and 4 in bfloat16. Arithmetic of one in bfloat16: 13
-   instructions, and two powers of two, of which a multiprocessor makes 16 a clock; in binary32
-   about 40 of binary64, 64 a clock. An H200, rows of 102400 logits: 1442 us for 2048 in bfloat16
-   and 3135 us for 4096 in binary32 with binary64 exponentials for both, a running maximum, 512
-   threads a multiprocessor and the second reading from global memory; 333 us and 1864 us as here
-   but with a polynomial in binary32 for the power of two, of which 252 us were left with the
-   device's instruction. */
+   instructions, and two powers of two, of which a multiprocessor makes 16 a clock; in binary32 30
+   of binary64, 64 a clock. An H200 took for 2048 rows of 102400 logits in bfloat16, and 4096 in
+   binary32, 1442 and 3135 us with a running maximum, core_exp64 for both, 512 threads a
+   multiprocessor and the second reading from global memory; 333 and 1864 us as here, but with a
+   polynomial in binary32 and core_exp64; 252 us with the instruction, without the rounding of d. */
+#include "kernels/core/exp_below64.h"
 #include "kernels/core/log64.h"
 #include "kernels/core/softcap.h"
 #include "trainer.h"
@@ -162,7 +162,7 @@ template <class S> struct exponentials {
   template <int N> __device__ __forceinline__ double sum(floats<N> z) const {
     double e[N];
 #pragma unroll
-    for (int l = 0; l < N; l++) e[l] = core_exp64((double)z.x[l] - largest);
+    for (int l = 0; l < N; l++) e[l] = core_exp_below64((double)z.x[l] - largest);
 #pragma unroll
     for (int s = N / 2; s >= 1; s /= 2)
 #pragma unroll
@@ -170,11 +170,11 @@ template <class S> struct exponentials {
     return e[0];
   }
   __device__ __forceinline__ float gradient(float z, double slope) const {
-    return (float)(factor * core_exp64((double)z - largest) * slope);
+    return (float)(factor * core_exp_below64_short((double)z - largest) * slope);
   }
 };
 
-/* 2^t for t <= 1, 0 where that is below 2^-126: by the device's instruction, within 2^-22 by its
+/* 2^t for t <= 100, 0 where that is below 2^-126: by the device's instruction, within 2^-22 by its
    documentation. */
 static __device__ __forceinline__ float power_of_2(float t) {
 #ifdef __CUDA_ARCH__
@@ -226,6 +226,7 @@ template <class S, int N> struct row_pieces {
   }
   template <class F> __device__ __forceinline__ void each_held(F f) const {
     if constexpr (N > 1)
+#pragma unroll 2
       for (int32_t i = (int32_t)threadIdx.x; i < held_pieces; i += LOSS_THREADS) f(i, (P)held[i]);
   }
   /* Each is loaded one ahead. */

@@ -3,6 +3,7 @@
  */
 #include "kernels/core/activation.h"
 #include "kernels/core/activation32.h"
+#include "kernels/core/exp_below64.h"
 #include "kernels/core/cos_turn64.h"
 #include "kernels/core/dd_sine.h"
 #include "kernels/core/exact_sum.h"
@@ -45,6 +46,8 @@ CORE_FUNCTION uint64_t mix_functions(uint64_t h, float x) {
 /* x finite, |x| <= 600. */
 CORE_FUNCTION uint64_t mix_finite(uint64_t h, double x) {
   h = mix_double(h, core_exp64(x));
+  h = mix_double(h, core_exp_below64(x));
+  h = mix_double(h, core_exp_below64_short(x));
   h = mix_double(h, core_exp2(x));
   h = mix_double(h, core_log64(core_abs(x) + 0x1p-100));
   h = mix_double(h, core_sqrt_softplus_weight(x, x - 1.0));

@@ -6,6 +6,7 @@
 #include "kernels/core/dd_sine.h"
 #include "kernels/core/exact_sum.h"
 #include "kernels/core/exp.h"
+#include "kernels/core/exp_below64.h"
 #include "kernels/core/expm1.h"
 #include "kernels/core/log.h"
 #include "kernels/core/log1p.h"
@@ -579,6 +580,36 @@ Test(core, activations_keep_their_bounds) {
 }
 
 /* (E2n), for every number of bfloat16: beside the functions above, which are known to 2^-42. */
+/* Of d that are spread evenly and such as lie beside the places where k changes. */
+Test(core, exponentials_below_1_keep_their_bounds) {
+  mpfr_t exact, difference;
+  mpfr_init2(exact, 120);
+  mpfr_init2(difference, 120);
+  double worst = 0, worst_short = 0;
+  for (int32_t i = 0; i < 200000; i++) {
+    const double d = i % 2 ? -700.0 * i / 200000 : -(i % 1000 + 0.5) * 0.693147 * (1 + i * 1e-12);
+    mpfr_set_d(exact, d, MPFR_RNDN);
+    mpfr_exp(exact, exact, MPFR_RNDN);
+    const double got[] = {core_exp_below64(d), core_exp_below64_short(d)};
+    double off[2];
+    for (int j = 0; j < 2; j++) {
+      mpfr_sub_d(difference, exact, got[j], MPFR_RNDN);
+      mpfr_div(difference, difference, exact, MPFR_RNDN);
+      off[j] = fabs(mpfr_get_d(difference, MPFR_RNDN));
+    }
+    const double bound = (7.2 - 0.13 * d) * 0x1p-53;
+    cr_assert(off[0] <= bound && off[1] <= 0x1.3ap-39, "%a: %a, %a", d, off[0], off[1]);
+    worst = fmax(worst, off[0] / bound);
+    worst_short = fmax(worst_short, off[1]);
+  }
+  cr_expect(worst > 0.5 && worst_short > 0x1p-39, "%g of the bound, %a", worst, worst_short);
+  cr_expect_eq(core_exp_below64(0.0), 1.0);
+  cr_expect_eq(core_exp_below64_short(0.0), 1.0);
+  cr_expect(core_exp_below64(-INFINITY) < 0x1p-1009 && core_exp_below64(-1e300) < 0x1p-1009);
+  mpfr_clear(exact);
+  mpfr_clear(difference);
+}
+
 Test(core, activations_of_bfloat16_keep_their_bounds) {
   const double u = 0x1p-24;
   for (uint32_t bits = 0; bits < 0x10000; bits++) {
