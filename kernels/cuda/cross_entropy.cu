@@ -1,19 +1,24 @@
 /* Cross-entropy and its gradient in place of the logits: probabilities exist a number at a time.
 
    A block of 1024 threads has a row, each thread every 1024th piece of it: 16 bytes, four logits in
-   binary32 or eight in bfloat16. Three passes: the largest logit m; the sum of e^(z - m); the
-   gradient. The pieces lie in shared memory as far as they fit (113 thousand logits in bfloat16 of
-   the 227 KiB of compute capability 9), where each is only its thread's: the third pass, which is
-   done with a piece, begins to copy the next row's into its place. What does not fit is read anew
-   in each pass, from the cache: of 132 rows of 102400 logits in binary32 that is 24 MB.
-   Rows with a cap, and such as are not made of whole pieces, are read number by number, three
-   times.
+   binary32 or eight in bfloat16. The pieces lie in shared memory as far as they fit (113 thousand
+   logits in bfloat16 of the 227 KiB of compute capability 9), where each is only its thread's: the
+   last pass, which is done with a piece, begins to copy the next row's into its place. What does
+   not fit is read anew in each pass, first, from the cache: of 132 rows of 102400 logits in
+   binary32 that is 24 MB. Rows with a cap, and such as are not made of whole pieces, are read
+   number by number in each pass.
 
-   Errors of the sum S, relative; d = z - m, p = e^d / S. A rounding of d counts by what it moves
-   e^d: sum p |d| = entropy - log S <= log V of a unit.
+   Rows in bfloat16 take three passes: the largest logit m; the sum S of e^(z - m); the gradient.
+   Binary64 has the room for e^(z - t) with the target's logit t, so that rows in binary32 take two:
+   largest and sum; gradient. Where m is more than 500 above t, or something is not finite, they are
+   added once more, with m.
+
+   Errors of S, relative; d = z - m or z - t, p = e^d / S. A rounding of d counts by what it moves
+   e^d. With m, sum p |d| = entropy - log S <= log V; with t at most m - t more.
    - binary32 rows, u = 2^-53: exponentials (7.2 + 0.13 |d|) u (exp_below64.h), d |d| u, a piece's
      tree 2 u, a thread's sum V / 4096 u (number by number V / 1024 u), ten steps of two trees 10 u:
-     (V / 1024 + 20 + 1.2 log V) u at most. Terms below e^-700 count as that.
+     (V / 1024 + 20 + 1.2 log V + 1.2 a) u at most, where a is the lesser of m - t and 500. Terms
+     below e^-700 count as that; S >= 1.
    - bfloat16 rows, u = 2^-24: d |d| u, its product with log2 e 1.23 |d| u, the power of two 4 u
      (the device's instruction, by its documentation; bench_gpu check), two chains of four terms and
      their sum 4 u; all else is binary64, below u. Terms below 2^-126 are 0. Together (9 + 2.3 log
@@ -30,8 +35,9 @@
    instructions, and two powers of two, of which a multiprocessor makes 16 a clock; in binary32 30
    of binary64, 64 a clock. An H200 took for 2048 rows of 102400 logits in bfloat16, and 4096 in
    binary32, 1442 and 3135 us with a running maximum, core_exp64 for both, 512 threads a
-   multiprocessor and the second reading from global memory; 333 and 1864 us as here, but with a
-   polynomial in binary32 and core_exp64; 252 us with the instruction, without the rounding of d. */
+   multiprocessor and the second reading from global memory; 333 and 1864 us with rows in shared
+   memory, three passes, a polynomial in binary32 and core_exp64; 252 us with the instruction,
+   without the rounding of d. */
 #include "kernels/core/exp_below64.h"
 #include "kernels/core/log64.h"
 #include "kernels/core/softcap.h"
@@ -153,16 +159,16 @@ static __device__ __forceinline__ float capped(float z, double cap) {
   return cap > 0 ? core_softcap(z, cap) : z;
 }
 
-/* The exponentials e^(z - largest): what adds a piece of them to a thread's sum, and what makes of
-   them the gradient factor e^(z - largest) slope. In binary64 for binary32 rows. */
+/* The exponentials e^(z - reference): what adds a piece of them to a thread's sum, and what makes
+   of them the gradient factor e^(z - reference) slope. In binary64 for binary32 rows. */
 template <class S> struct exponentials {
-  double largest, factor;
-  __device__ __forceinline__ exponentials(float largest_, double factor_)
-      : largest(largest_), factor(factor_) {}
+  double reference, factor;
+  __device__ __forceinline__ exponentials(float reference_, double factor_)
+      : reference(reference_), factor(factor_) {}
   template <int N> __device__ __forceinline__ double sum(floats<N> z) const {
     double e[N];
 #pragma unroll
-    for (int l = 0; l < N; l++) e[l] = core_exp_below64((double)z.x[l] - largest);
+    for (int l = 0; l < N; l++) e[l] = core_exp_below64((double)z.x[l] - reference);
 #pragma unroll
     for (int s = N / 2; s >= 1; s /= 2)
 #pragma unroll
@@ -170,7 +176,7 @@ template <class S> struct exponentials {
     return e[0];
   }
   __device__ __forceinline__ float gradient(float z, double slope) const {
-    return (float)(factor * core_exp_below64_short((double)z - largest) * slope);
+    return (float)(factor * core_exp_below64_short((double)z - reference) * slope);
   }
 };
 
@@ -189,11 +195,11 @@ static __device__ __forceinline__ float power_of_2(float t) {
 
 /* In binary32 for bfloat16 rows; the sum in two chains. */
 template <> struct exponentials<bfloat16> {
-  float largest, factor;
-  __device__ __forceinline__ exponentials(float largest_, double factor_)
-      : largest(largest_), factor((float)factor_) {}
+  float reference, factor;
+  __device__ __forceinline__ exponentials(float reference_, double factor_)
+      : reference(reference_), factor((float)factor_) {}
   __device__ __forceinline__ float of(float z) const {
-    return power_of_2((z - largest) * 0x1.715476p+0f); /* log2 e */
+    return power_of_2((z - reference) * 0x1.715476p+0f); /* log2 e */
   }
   template <int N> __device__ __forceinline__ double sum(floats<N> z) const {
     float chain[2] = {0.0f, 0.0f};
@@ -297,6 +303,7 @@ static __device__ __forceinline__ bool beaten(row_pieces<S, N> r, int32_t target
 template <class S, int N>
 static __global__ void __launch_bounds__(LOSS_THREADS) loss_kernel(loss_arguments a) {
   SHARED_DYNAMIC(piece16, held);
+  constexpr bool BINARY64 = sizeof(S) == 4;
   const double cap = N == 1 ? a.cap : 0.0;
   const bool first_thread = threadIdx.x == 0;
   device_sum correct = 0, counted = 0;
@@ -325,25 +332,40 @@ static __global__ void __launch_bounds__(LOSS_THREADS) loss_kernel(loss_argument
       }
     } else {
       const float kept = capped(logit, cap);
-      const float largest = capped(block_largest(r.largest()), cap);
+      /* Binary64 has room for e^(z - reference) with the target's logit for reference, unless the
+         largest is far above it. */
+      float reference = kept, largest = kept;
+      const bool copied = !BINARY64 && !a.gradient && more; /* no other pass follows */
+      double sum = 0.0;
+#pragma unroll 1
+      for (int pass = 0; pass < 2; pass++) {
+        largest_so_far<N> most;
+        if constexpr (!BINARY64) reference = capped(block_largest(r.largest()), cap);
+        const exponentials<S> terms(reference, 1.0);
+        sum = 0.0;
+        const auto add = [&](int32_t, typename row_pieces<S, N>::P p) {
+          floats<N> z;
+          unpack(p, &z);
+          if constexpr (BINARY64) most.meet(p);
+          if constexpr (N == 1) z.x[0] = capped(z.x[0], cap);
+          sum += terms.sum(z);
+        };
+        r.each_left(add);
+        r.copies_wait();
+        r.each_held([&](int32_t i, typename row_pieces<S, N>::P p) {
+          add(i, p);
+          if (SELDOM(copied)) r.copy(i, next);
+        });
+        largest = BINARY64 ? capped(block_largest(most.number()), cap) : reference;
+        if (!BINARY64 || largest - reference <= 500.0f) break;
+        reference = largest;
+        __syncthreads(); /* the largest has been read */
+      }
       if (more) logit = widen(next[next_target]);
       bool earlier = kept >= largest && beaten(r, target, kept, cap);
-      double sum = 0.0;
-      const exponentials<S> terms(largest, 1.0);
-      const auto add = [&](int32_t, typename row_pieces<S, N>::P p) {
-        floats<N> z;
-        unpack(p, &z);
-        if constexpr (N == 1) z.x[0] = capped(z.x[0], cap);
-        sum += terms.sum(z);
-      };
-      r.each_held([&](int32_t i, typename row_pieces<S, N>::P p) {
-        add(i, p);
-        if (SELDOM(!a.gradient) && more) r.copy(i, next);
-      });
-      r.each_left(add);
       sum = block_sum(sum, &earlier);
       if (first_thread) {
-        const double loss = core_log64(sum) + ((double)largest - (double)kept);
+        const double loss = core_log64(sum) + ((double)reference - (double)kept);
         a.row_loss[row] = loss;
         if (!(core_abs(sum) < CORE_INFINITY) || !(core_abs(loss) < CORE_INFINITY))
           failure_report(a.failure, row, 0, FAILURE_LOSS);
@@ -351,7 +373,7 @@ static __global__ void __launch_bounds__(LOSS_THREADS) loss_kernel(loss_argument
         counted++;
       }
       if (a.gradient) {
-        const exponentials<S> e(largest, a.scale / sum);
+        const exponentials<S> e(reference, a.scale / sum);
         const auto write = [&](int32_t i, typename row_pieces<S, N>::P p) {
           floats<N> z;
           unpack(p, &z);
@@ -363,18 +385,20 @@ static __global__ void __launch_bounds__(LOSS_THREADS) loss_kernel(loss_argument
           }
           r.store(i, z);
         };
-        r.each_left(write); /* these were read last, and are still in the cache */
+        r.each_left(write); /* still in the cache */
         r.each_held([&](int32_t i, typename row_pieces<S, N>::P p) {
           write(i, p);
           if (more) r.copy(i, next);
         });
         /* The thread that has the target's piece overwrites one number of it. */
         if (target / N % LOSS_THREADS == (int32_t)threadIdx.x) {
-          const double p = core_exp64((double)kept - (double)largest) / sum;
+          const double p = core_exp64((double)kept - (double)reference) / sum;
           const float at = (float)(a.scale * (p - 1.0));
           const double t = cap > 0 ? (double)kept / cap : 0.0;
           floats_store<1>(r.z + target, {{cap > 0 ? (float)((double)at * (1.0 - t * t)) : at}});
         }
+      } else if (BINARY64 && more) {
+        r.copy_all(next);
       }
     }
     r.z = next;

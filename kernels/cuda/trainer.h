@@ -142,11 +142,12 @@ typedef struct phibal_cuda_loss {
 /* row_loss [rows] in nats, 0 without a target; *loss += their sum, *correct += the rows whose
    target is the first of the largest logits, *counted += the rows with a target. No workspace. Sums
    are in another order than the CPU's; with u = 2^-53 and V the vocabulary:
-   - the sum of a row's exponentials is within (V / 1024 + 20 + 1.2 log V) u of the exact one,
-     relatively, the CPU's within (V / 16 + 7) u: together s := (0.07 V + 47) u;
+   - the sum of a row's exponentials is within (V / 1024 + 20 + 1.2 log V + 1.2 a) u of the exact
+     one, relatively, where a = min(largest - target's logit, 500), and 0 for bfloat16; the CPU's is
+     within (V / 16 + 7) u: together s := (0.07 V + 47 + 1.2 a) u;
    - row_loss differs by s + 3 u (|loss| + |largest - target's logit|) at most;
    - a gradient in binary32 differs by s + 2^-38 of itself before it is rounded once, hence by no
-   more than one unit in the last place; at the target by s scale besides;
+     more than one unit in the last place; at the target by s scale besides;
    - *loss differs by rows u times the sum of the losses, besides what the rows do.
    Rows in bfloat16 have exponentials in binary32, by the device's instruction: with U = 2^-24 s is
    (9 + 2.3 log V) U more, and a gradient differs before it is rounded to bfloat16 by (18 + 2.3 |d|

@@ -89,7 +89,8 @@ largest read before it is written|cross_entropy.cu|cross_entropy|cuda_trainer/cr
 next row's copies in another thread's places|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race|s/if (more) r.copy(i, next);/if (more) r.copy(i ^ 1, next);/
 next row not copied|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|loss|s/if (more) r.copy(i, next);//
 last row's pieces in shared memory|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_of_long*|beyond shared memory|s/(size_t)a.held \* 16}/(size_t)a.held * 16 - 16}/
-pieces behind the held ones left out|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_of_long*|loss|s/^      r.each_left(add);//
+pieces behind the held ones left out|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_of_long*|loss|s/r.each_left(add);//
+exponentials beyond binary64|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|row|s/largest - reference <= 500.0f/largest - reference <= 5000.0f/
 one sum too few|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|beyond shared memory|s/SHARED_ARRAY(double, part, SUM_THREADS)/SHARED_ARRAY(double, part, SUM_THREADS - 1)/
 sum of half of the threads|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|loss|s/x += __shfl_xor_sync(ALL_LANES, x, s);/if (s < 16) x += __shfl_xor_sync(ALL_LANES, x, s);/
 last of the largest|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|correct, not|s/i \* N + l < target/i * N + l > target/
