@@ -3,6 +3,7 @@
    cross-entropy within its bound. */
 #include <cstdio>
 
+#include "kernels/cuda/power_of_2.h"
 #include "verify/attention_judged.h"
 #include "verify/recompute.h"
 #include "verify/summed.h"
@@ -19,9 +20,10 @@ extern "C" {
 namespace {
 
 typedef std::vector<float> floats;
-int wrong;
+int wrong, groups;
 
 void expect(bool good, const char *what) {
+  groups++;
   if (good) return;
   wrong++;
   printf("DIFFERS %s: %s\n", what, phibal_status_message());
@@ -153,6 +155,38 @@ void check_optimizer() {
 
 float wide(uint16_t h) {
   return core_float((uint32_t)h << 16);
+}
+
+/* Of every step-th binary32 from -126 to 0, or from 0 to 100: how far power_of_2 is off at the
+   most, relatively, as the complement of a binary64's bits; exp2 is good to a few 2^-53. */
+__global__ void __launch_bounds__(256)
+    power_kernel(uint32_t sign, uint32_t last, uint32_t step, device_sum *least) {
+  double most = 0;
+  for (uint64_t i = ((uint64_t)blockIdx.x * 256 + threadIdx.x) * step; i <= last;
+       i += (uint64_t)gridDim.x * 256 * step) {
+    const float t = core_float(sign | (uint32_t)i);
+    const double exact = exp2((double)t), off = core_abs((double)power_of_2(t) / exact - 1.0);
+    if (!(off <= most)) most = off;
+  }
+  atomicMin(least, ~(device_sum)core_bits64(most));
+}
+
+void check_power() {
+  const uint32_t step = strcmp(device_name(), "host") == 0 ? 50021 : 1;
+  const struct { uint32_t sign, last; } parts[] = {{0x80000000u, 0x42fc0000u}, {0, 0x42c80000u}};
+  for (auto part : parts) {
+    device_call d(0);
+    device_sum bits = ~(device_sum)0;
+    device_array<device_sum> least(1, &bits);
+    const launch_shape shape = {blocks_for(&d.call, 1 << 20, 8), 256, 0};
+    const bool good = d.good(launch("powers of two", power_kernel, shape, &d.call, part.sign,
+                                    part.last, step, (device_sum *)least)) &&
+                      !device_copy(&bits, (device_sum *)least, sizeof bits);
+    const double most = core_double(~(uint64_t)bits);
+    printf("powers of two from %s: off by 2^%.3f at most\n", part.sign ? "-126" : "0 to 100",
+           std::log2(most));
+    expect(good && most <= 0x1p-22, "powers of two");
+  }
 }
 
 /* Two blocks for five rows: each has several, one after another. */
@@ -392,6 +426,7 @@ int gpu_check_step() {
   check_narrow(130, 1027);
   check_rope();
   check_optimizer();
+  check_power();
   check_loss(false, 3000);
   check_loss(true, 3000);
   check_loss(false, 102400); /* beyond shared memory */
@@ -405,6 +440,7 @@ int gpu_check_step() {
   check_attention(false, false);
   check_attention(true, false);
   check_attention(true, true);
-  printf("kernels of a training step on %s: %d of 19 groups differ\n", device_name(), wrong);
+  printf("kernels of a training step on %s: %d of %d groups differ\n", device_name(), wrong,
+         groups);
   return wrong;
 }

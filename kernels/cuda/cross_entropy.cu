@@ -20,11 +20,11 @@
      (V / 1024 + 20 + 1.2 log V + 1.2 a) u at most, where a is the lesser of m - t and 500. Terms
      below e^-700 count as that; S >= 1.
    - bfloat16 rows, u = 2^-24: d |d| u, its product with log2 e 1.23 |d| u, the power of two 4 u
-     (the device's instruction, by its documentation; bench_gpu check), two chains of four terms and
-     their sum 4 u; all else is binary64, below u. Terms below 2^-126 are 0. Together (9 + 2.3 log
-   V) u. Of a gradient in bfloat16: its exponential (4 + 2.23 |d|) u, factor = scale / S, the slope
-   1 - t^2 of a cap and two products 4 u, and S: (17 + 2.3 |d| + 2.3 log V) u < 2^-15.9 with |d|
-   <= 88. Then it is rounded to bfloat16. Devices of different kinds may have different bits.
+     (power_of_2.h), two chains of four terms and their sum 4 u; all else is binary64, below u.
+     Terms below 2^-126 are 0. Together (9 + 2.3 log V) u. Of a gradient in bfloat16: its
+     exponential (4 + 2.23 |d|) u, factor = scale / S, the slope 1 - t^2 of a cap and two products
+     4 u, and S: (17 + 2.3 |d| + 2.3 log V) u < 2^-15.9 with |d| <= 88. Then it is rounded to
+     bfloat16. Devices of different kinds may have different bits.
 
    Largest logit and target. What is `correct` is the first of the largest: its target's logit is
    the largest, and none before it is as large. Only rows of the former kind are searched for the
@@ -41,6 +41,7 @@
 #include "kernels/core/exp_below64.h"
 #include "kernels/core/log64.h"
 #include "kernels/core/softcap.h"
+#include "power_of_2.h"
 #include "trainer.h"
 #include "vector.h"
 
@@ -179,19 +180,6 @@ template <class S> struct exponentials {
     return (float)(factor * core_exp_below64_short((double)z - reference) * slope);
   }
 };
-
-/* 2^t for t <= 100, 0 where that is below 2^-126: by the device's instruction, within 2^-22 by its
-   documentation. */
-static __device__ __forceinline__ float power_of_2(float t) {
-#ifdef __CUDA_ARCH__
-  float r;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(t));
-  return r;
-#else
-  const float r = __builtin_exp2f(t);
-  return r < 0x1p-126f ? 0.0f : r;
-#endif
-}
 
 /* In binary32 for bfloat16 rows; the sum in two chains. */
 template <> struct exponentials<bfloat16> {
