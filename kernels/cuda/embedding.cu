@@ -39,7 +39,7 @@ enum {
   WINDOW_OF_WARP = WINDOW_STEPS * WARP,
   WINDOW = WINDOW_WARPS * WINDOW_OF_WARP, /* rows */
   ROWS_TOGETHER = 8,                      /* on their way at once, of a token with so many */
-  ROWS_LEFT = 4,                          /* and of the rest */
+  ROWS_LEFT = 2,                          /* and of the rest */
   EMBEDDING_PER_MULTIPROCESSOR = 4,
 };
 

@@ -11,7 +11,7 @@ enum {
   POINTER_THREADS = 1024, /* at most: an expert each, PHIBAL_MAX_EXPERTS */
   CLEAR_THREADS = 1024,
   CHUNKS = 16,    /* of an expert, at most on average */
-  FEW_CHUNKS = 8, /* so many at least, or they are not worth it */
+  FEW_CHUNKS = 4, /* so many at least, or they are not worth it */
 };
 
 /* Operand i of expert e lies at base[i] + offsets[e] by_row[i] + e by_expert[i]. Where products are
@@ -138,7 +138,7 @@ static bool library_separates(const product &p, int64_t rows, int32_t count,
 
 /* The rows of a chunk, where smaller products than those are faster in chunks: equal products of
    one call, for which the library has better kernels than for a grouped one. What is left behind an
-   expert's last chunk, half a chunk on average, is grouped: a sixteenth of the rows at most. The
+   expert's last chunk, half a chunk on average, is grouped: an eighth of the rows at most, on average. The
    gradients of weights have no chunks, as they would be added up. 0: no chunks. */
 static int32_t library_chunk(const product &p, int64_t rows, int32_t count,
                              const phibal_cuda *call) {

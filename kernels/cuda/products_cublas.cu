@@ -41,14 +41,14 @@ constexpr size_t SCALARS_BYTES = 256; /* 0 and 1 on the device */
 constexpr int SIDES = 4;              /* streams for products that are made each by itself */
 constexpr size_t SIDE_BYTES = LIBRARY_BYTES / 2; /* of a plan too */
 /* What a product by itself has at least, on average, on compute capability SEPARATE_MAJOR and
-   above: a launch took the host of an H200 6.7 us, in which such products make 450 TFLOP/s. With 4
-   GFLOP and more the grouped call took 1.2 to 2.1 times as long, with 2.1 to 2.4 it took 0.9 to 1.5
-   times, and with 1.6 or fewer, of 16 to 128 experts, at most 1.1 times as long as the host or the
-   device, whichever took longer. */
-constexpr int64_t SEPARATE_FLOPS = 3000000000;
+   above. On an H200 16 products of 10 GFLOP took 265 us so, 323 in chunks and 525 grouped, of 19
+   GFLOP 470, 501 and 988; of 4 GFLOP chunks were as fast or faster: 16 took 142, 139 and 267 us, 32
+   took 245, 219 and 456, and 32 launches keep the host for 250 us. */
+constexpr int64_t SEPARATE_FLOPS = 7000000000;
 constexpr int SEPARATE_MAJOR = 9;
-/* Of products in chunks, from SEPARATE_MAJOR on. Equal groups, 128 of 2560 rows, 768 by 256, took
-   207 us in one batched call, 464 grouped; chunks have not been measured yet. */
+/* Of products in chunks, from SEPARATE_MAJOR on. 128 experts of 2560 rows, 768 by 256, took 234 us
+   so, 514 each by itself (for the host 1220), 470 grouped; with 512 rows 84 us and 112 grouped.
+   Chunks of 256 rows or more were slower nearly everywhere. */
 constexpr int32_t CHUNK_ROWS = 128;
 
 /* An algorithm that the heuristic has found for a dense product, or for a ragged one of so many
