@@ -9,7 +9,8 @@
 
    Products are of whole squares: twice the FLOPs that the triangle needs, and S^2 memory for one
    sequence's heads. That is for the trainer's binary32 mode, which no fused attention of cuDNN has,
-   and for bfloat16 where cuDNN has no plan (attention_library.h). Not measured yet. */
+   and for bfloat16 where cuDNN has no plan (attention_library.h). On an H200 a twentieth
+   of cuDNN's speed (bench/RESULTS.md). */
 #include "kernels/core/exp64.h"
 #include "kernels/core/log64.h"
 #include "attention_library.h"
