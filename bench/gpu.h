@@ -11,8 +11,8 @@ int gpu_check(int rounds);
 /* The kernels of a training step beside the router's: bits where they are the CPU's, else bounds.
  */
 int gpu_check_step();
-/* Times and bytes, one line each; `small` for a try without a device; `once` without repetitions, for
-   a profiler; `tokens`: 0, or of those alone. False if a kernel failed. */
+/* Times and bytes, one line each; `small` for a try without a device; `once` without repetitions,
+   for a profiler; `tokens`: 0, or of those alone. False if a kernel failed. */
 bool gpu_bench(bool small, bool once, int64_t tokens);
 
 /* Device memory, freed with the object; copies in and out. Ends the program if there is none. */

@@ -138,8 +138,8 @@ static bool library_separates(const product &p, int64_t rows, int32_t count,
 
 /* The rows of a chunk, where smaller products than those are faster in chunks: equal products of
    one call, for which the library has better kernels than for a grouped one. What is left behind an
-   expert's last chunk, half a chunk on average, is grouped: an eighth of the rows at most, on average. The
-   gradients of weights have no chunks, as they would be added up. 0: no chunks. */
+   expert's last chunk, half a chunk on average, is grouped: an eighth of the rows at most, on
+   average. The gradients of weights have no chunks, as they would be added up. 0: no chunks. */
 static int32_t library_chunk(const product &p, int64_t rows, int32_t count,
                              const phibal_cuda *call) {
   int64_t chunk = library_chunk_rows(call);
