@@ -13,6 +13,7 @@ static const char *const rope_scaling_names[] = {"yarn", "linear", "llama3", NUL
 static const char *const gate_names[] = {"topk_softmax", "probability", "sigmoid", "sqrt_softplus",
                                          NULL};
 static const char *const zero_gates_names[] = {"counted", "left_out", NULL};
+static const char *const zero_output_names[] = {"identity", "zero", NULL};
 static const char *const selection_score_names[] = {"of_gate", "probability", NULL};
 static const char *const group_score_names[] = {"of_gate", "largest", "two_largest", "share", NULL};
 static const char *const normalisation_names[] = {"of_gate", "none", "sum", NULL};

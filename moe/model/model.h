@@ -19,6 +19,9 @@ typedef enum qk_norm_kind {
 
 typedef enum model_recompute { RECOMPUTE_NONE, RECOMPUTE_LAYERS } model_recompute;
 
+/* What experts without weights give back for a token: its row of the FFN's input, or 0. */
+typedef enum model_zero_output { ZERO_IDENTITY, ZERO_NOTHING } model_zero_output;
+
 typedef struct model_config {
   int32_t vocabulary;      /* V */
   int32_t width;           /* d */
@@ -28,7 +31,7 @@ typedef struct model_config {
   int32_t head_width;      /* even */
   int32_t sequence;        /* S, the longest sequence */
   int32_t experts;         /* E */
-  int32_t zero_experts;    /* Z: the last so many have no weights and give their input back (E10) */
+  int32_t zero_experts;    /* Z: the last so many have no weights (E10) */
   int32_t active;          /* k */
   int32_t hidden;          /* f of one expert */
   int32_t shared_experts;  /* always-on experts of width hidden each, added unscaled; 0 for none */
@@ -44,6 +47,7 @@ typedef struct model_config {
      floor) with gate_normalisation sum. */
   float gate_floor;
   phibal_zero_gates zero_gates; /* (R5z) */
+  model_zero_output zero_output;
   /* Experts lie in so many groups of equal size, 0 or 1 for none, and a token's experts come from
      its `active_groups` best. A group_score of none stands for that of the gate: the largest score
      of a softmax router, the sum of the two largest scores, bias included, of a sigmoid router

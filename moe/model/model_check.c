@@ -70,6 +70,8 @@ static phibal_status check_router(const model_config *c) {
     refuse("%d zero_experts of %d experts, and one needs weights", c->zero_experts, c->experts);
   if (c->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT && !c->zero_experts)
     refuse("zero_gates left_out, and there are no zero_experts");
+  if (c->zero_output == ZERO_NOTHING && !c->zero_experts)
+    refuse("zero_output zero, and there are no zero_experts");
   if (c->zero_experts && c->expert_limit > 0)
     refuse("expert_limit is for experts that all have weights: no zero_experts");
   if (!(c->gate_floor >= 0 && c->gate_floor <= 1))

@@ -149,6 +149,10 @@ static phibal_status experts_permute(const model_config *c, int64_t tokens, floa
                                      on->source, on->row);
 }
 
+static phibal_zero_output zero_output(const model_config *c) {
+  return c->zero_output == ZERO_NOTHING ? PHIBAL_ZERO_NULL : PHIBAL_ZERO_IDENTITY;
+}
+
 /* (E10) What the experts without weights give: the gradients of their gates, in their slots of
    gate_gradient, and in normed_gradient the only one of the FFN's input so far. */
 static phibal_status identities_backward(model *m, int32_t layer, int64_t tokens,
@@ -157,7 +161,7 @@ static phibal_status identities_backward(model *m, int32_t layer, int64_t tokens
   const layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
   memset(s->normed_gradient, 0, (size_t)(tokens * c->width) * sizeof(float));
-  return phibal_zero_experts_backward(PHIBAL_ZERO_IDENTITY, tokens, c->active, c->experts,
+  return phibal_zero_experts_backward(zero_output(c), tokens, c->active, c->experts,
                                       c->zero_experts, c->width, on->experts,
                                       experts_gates(&m->weights.layers[layer], on), on->ffn_normed,
                                       out_gradient, s->normed_gradient, s->gate_gradient);
@@ -223,9 +227,8 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   status =
       phibal_combine(tokens, c->active, d, on->row, experts_gates(w, on), on->expert_output, out);
   if (!status && c->zero_experts)
-    status =
-        phibal_zero_experts(PHIBAL_ZERO_IDENTITY, tokens, c->active, c->experts, c->zero_experts, d,
-                            on->experts, experts_gates(w, on), on->ffn_normed, out);
+    status = phibal_zero_experts(zero_output(c), tokens, c->active, c->experts, c->zero_experts, d,
+                                 on->experts, experts_gates(w, on), on->ffn_normed, out);
   model_clock(mark, &m->times.permutation);
   return status;
 }

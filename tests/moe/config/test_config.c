@@ -114,17 +114,23 @@ Test(config, experts_that_compute_nothing) {
   run_config c;
   config_override o[] = {{"model.zero_experts", "3", "-"},
                          {"model.zero_gates", "left_out", "-"},
+                         {"model.zero_output", "zero", "-"},
                          {"parallel.experts", "2", "-"}};
   cr_assert_eq(run_config_parse(MODEL REST, "f.yaml", o, 2, &c), PHIBAL_OK);
+  cr_expect_eq(c.model.zero_output, ZERO_IDENTITY);
+  cr_assert_eq(run_config_parse(MODEL REST, "f.yaml", o, 3, &c), PHIBAL_OK);
+  cr_expect_eq(c.model.zero_output, ZERO_NOTHING);
   cr_expect_eq(c.model.zero_experts, 3);
   cr_expect_eq(c.model.zero_gates, PHIBAL_ZERO_GATES_LEFT_OUT);
-  cr_expect_eq(run_config_parse(MODEL REST, "f.yaml", o, 3, &c), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(run_config_parse(MODEL REST, "f.yaml", o, 4, &c), PHIBAL_ERROR_ARGUMENT);
   cr_expect(strstr(phibal_status_message(), "1 experts with weights cannot be divided evenly"),
             "%s", phibal_status_message());
   expect_error(MODEL "  zero_experts: 4\n" REST, PHIBAL_ERROR_ARGUMENT,
                "some/file.yaml:11:", "4 of 4 experts, and one needs weights");
   expect_error(MODEL "  zero_gates: left_out\n" REST, PHIBAL_ERROR_ARGUMENT, "some/file.yaml",
                "there are no zero_experts");
+  expect_error(MODEL "  zero_output: zero\n" REST, PHIBAL_ERROR_ARGUMENT, "some/file.yaml",
+               "zero_output zero, and there are no zero_experts");
 }
 
 Test(config, unknown_keys_name_line_and_key) {

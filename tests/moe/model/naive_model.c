@@ -378,7 +378,8 @@ static void mix(naive_model *n, const double *p, int layer, int token, bool padd
       gate[e] *= tensor(n, p, "model.layers.%d.mlp.gate.per_expert_scale", layer)[e];
     if (!selected[e] || n->dropped[token][e]) continue;
     if (e >= c->experts - c->zero_experts) {
-      for (int j = 0; j < d; j++) y[j] += gate[e] * x[j];
+      if (c->zero_output == ZERO_IDENTITY)
+        for (int j = 0; j < d; j++) y[j] += gate[e] * x[j];
       continue;
     }
     if (c->expert_limit > 0)

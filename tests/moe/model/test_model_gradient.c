@@ -509,6 +509,18 @@ Test(model_gradient, experts_that_compute_nothing) {
   c.zero_experts = 1;
   b.method = BALANCE_SEQUENCE;
   check_variant(&(variant){"one of four, sequence", c, b, 1, 5});
+  c.zero_output = ZERO_NOTHING;
+  check_variant(&(variant){"one that gives nothing, sequence", c, b, 1, 5});
+  c.experts = 5;
+  c.zero_experts = 2;
+  c.active = 4;
+  c.expert_factor = true;
+  c.gate = PHIBAL_GATE_SIGMOID;
+  c.gate_normalisation = PHIBAL_NORMALISATION_SUM;
+  c.recompute = RECOMPUTE_LAYERS;
+  b.method = BALANCE_LOSS_FREE;
+  b.z_coefficient = 0;
+  check_variant(&(variant){"two, in a sum of sigmoids, factors, recomputed", c, b, 2, 5});
 }
 
 Test(model_gradient, every_potential) {
