@@ -1,7 +1,8 @@
 """What gpu_bench.cu and gpu_bench_step.cu measure, in PyTorch, eager and compiled, at their shapes: the
 router's forward and backward passes, the combination, the kernels of a training step, the experts' products
 by its grouped matrix product; and the rate of a bfloat16 matrix product. Prints one line each.
-  usage: gpu_torch.py [--eager] [TOKENS...]     status 77 without a device; --eager: nothing compiled, which takes a minute"""
+  usage: gpu_torch.py [--eager] [TOKENS...]     status 77 without a device; --eager: without
+  the compiled column, which takes minutes"""
 
 import sys
 

@@ -20,22 +20,26 @@ typedef struct core_activation32 {
   float value, derivative;
 } core_activation32;
 
-/* e^y for -105 <= y <= 0: within 7 u of itself, and 2^-149 where it is subnormal. NaN gives NaN.
-   y log2 e = k + r, k an integer and |r| <= 1/2 + 2^-10. r is made with log2 e in two parts, to
-   2^-25: 0.4 u of the result. The polynomial agrees with (2^r - 1) / r at the 5 Chebyshev nodes of
-   that interval, to 2^-22.2 of 2^r with its coefficients rounded: 3.5 u; its roundings make 1 u,
-   the last fma 1.5 u below 1. The scale is two powers of 2, of which the second alone may round. */
-CORE_FUNCTION float core_exp_below32(float y) {
-  const float shifter = 0x1.8p23f;
-  const float s = y * 0x1.715476p+0f + shifter;
-  const float k = s - shifter;
+/* 2^r, r = y log2 e - k with k the integer next to it: |r| <= 1/2 + 2^-10. r is made with log2 e in
+   two parts, to 2^-25: 0.4 u of the result. The polynomial agrees with (2^r - 1) / r at the 5
+   Chebyshev nodes of that interval, to 2^-22.2 of 2^r with its coefficients rounded: 3.5 u; its
+   roundings make 1 u, the last fma 1.5 u below 1. */
+CORE_FUNCTION float core_exp2_rest32(float y, float k) {
   const float r = CORE_FMA32(y, 0x1.4ae0c0p-26f, CORE_FMA32(y, 0x1.715476p+0f, -k));
   float p = 0x1.5ec9a8p-10f;
   p = CORE_FMA32(p, r, 0x1.3cc0f6p-7f);
   p = CORE_FMA32(p, r, 0x1.c6afecp-5f);
   p = CORE_FMA32(p, r, 0x1.ebfa48p-3f);
   p = CORE_FMA32(p, r, 0x1.62e430p-1f);
-  p = CORE_FMA32(p, r, 1.0f);
+  return CORE_FMA32(p, r, 1.0f);
+}
+
+/* e^y = 2^k 2^r for -105 <= y <= 0: within 7 u of itself, and 2^-149 where it is subnormal. NaN
+   gives NaN. The scale is two powers of 2, of which the second alone may round. */
+CORE_FUNCTION float core_exp_below32(float y) {
+  const float shifter = 0x1.8p23f;
+  const float s = y * 0x1.715476p+0f + shifter;
+  const float p = core_exp2_rest32(y, s - shifter);
   /* k + 256, and half of it: 128 more than half of k, rounded down. */
   const uint32_t up = core_bits32(s) - 0x4b400000u + 256u, half = up >> 1;
   return p * core_float((half - 1u) << 23) * core_float((up - half - 1u) << 23);
@@ -67,6 +71,19 @@ CORE_FUNCTION core_activation32 core_silu32(float x) {
   return core_gated32(low, c, c);
 }
 
+/* Of gelu, for |c| <= 16. */
+typedef struct core_gelu_argument32 {
+  float w, g; /* 2 v and x 2 v' */
+} core_gelu_argument32;
+
+CORE_FUNCTION core_gelu_argument32 core_gelu_argument32_of(float c) {
+  const float square = c * c, linear = 0x1.988454p+0f * c; /* 2 sqrt(2 / pi) */
+  core_gelu_argument32 a;
+  a.w = linear * CORE_FMA32(0x1.6e4e26p-5f, square, 1.0f);
+  a.g = linear * CORE_FMA32(0x1.12ba9ep-3f, square, 1.0f);
+  return a;
+}
+
 /* gelu(x) = x sigma(2 v), x of bfloat16, so that its square is exact. 2 v is off by 5 u (two
    constants, the fma, two products), and so E by (7 + 5 |2 v|) u. The value: |2 v| E / (1 + E) <=
    0.28, 8 u for x >= 0; (16 + 5 |2 v|) u below, and 2^-144 where it is subnormal. The derivative,
@@ -74,10 +91,8 @@ CORE_FUNCTION core_activation32 core_silu32(float x) {
    17 u and 7 u, and a rounding: 35 u < 2^-18. */
 CORE_FUNCTION core_activation32 core_gelu32(float x) {
   const float low = x < -16.0f ? -16.0f : x, c = core_within32(x, -16.0f, 16.0f);
-  const float square = c * c, linear = 0x1.988454p+0f * c; /* 2 sqrt(2 / pi) */
-  const float w = linear * CORE_FMA32(0x1.6e4e26p-5f, square, 1.0f);
-  const float g = linear * CORE_FMA32(0x1.12ba9ep-3f, square, 1.0f); /* x 2 v' */
-  return core_gated32(low, core_within32(w, -105.0f, 105.0f), g);
+  const core_gelu_argument32 a = core_gelu_argument32_of(c);
+  return core_gated32(low, core_within32(a.w, -105.0f, 105.0f), a.g);
 }
 
 #endif

@@ -24,8 +24,15 @@ CORE_FUNCTION core_exp2_argument core_exp2_argument_of(double d) {
   return x;
 }
 
-/* p is between 0.7 and 1.5 and |k| <= 1011: adding k to its exponent is exact. */
-CORE_FUNCTION double core_exp2_scaled(double p, core_exp2_argument x) {
+/* 2^k 2^r, by the polynomial (2^r - 1) / r whose n coefficients begin with the highest power's. 2^r
+   is between 0.7 and 1.5 and |k| <= 1011: adding k to its exponent is exact. */
+CORE_FUNCTION double core_exp2_of(core_exp2_argument x, const double *coefficient, int n) {
+  double p = coefficient[0];
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (int i = 1; i < n; i++) p = CORE_FMA(p, x.r, coefficient[i]);
+  p = CORE_FMA(p, x.r, 1.0);
   return core_double(core_bits64(p) + (core_bits64(x.shifted) << 52));
 }
 
@@ -33,32 +40,19 @@ CORE_FUNCTION double core_exp2_scaled(double p, core_exp2_argument x) {
    / r at the 10 Chebyshev nodes of the interval, to 5.35 u of 2^r with its coefficients rounded;
    its roundings make 1.5 u. */
 CORE_FUNCTION double core_exp_below64(double d) {
-  const core_exp2_argument x = core_exp2_argument_of(d);
-  double p = 0x1.e5eb10817e399p-28;
-  p = CORE_FMA(p, x.r, 0x1.b65850728f198p-24);
-  p = CORE_FMA(p, x.r, 0x1.62bfe3e4f13dbp-20);
-  p = CORE_FMA(p, x.r, 0x1.ffcb756bd65c5p-17);
-  p = CORE_FMA(p, x.r, 0x1.4309130399977p-13);
-  p = CORE_FMA(p, x.r, 0x1.5d87fe90d7a92p-10);
-  p = CORE_FMA(p, x.r, 0x1.3b2ab6fba3806p-7);
-  p = CORE_FMA(p, x.r, 0x1.c6b08d7043f98p-5);
-  p = CORE_FMA(p, x.r, 0x1.ebfbdff82c590p-3);
-  p = CORE_FMA(p, x.r, 0x1.62e42fefa39f7p-1);
-  return core_exp2_scaled(CORE_FMA(p, x.r, 1.0), x);
+  const double coefficient[] = {0x1.e5eb10817e399p-28, 0x1.b65850728f198p-24, 0x1.62bfe3e4f13dbp-20,
+                                0x1.ffcb756bd65c5p-17, 0x1.4309130399977p-13, 0x1.5d87fe90d7a92p-10,
+                                0x1.3b2ab6fba3806p-7,  0x1.c6b08d7043f98p-5,  0x1.ebfbdff82c590p-3,
+                                0x1.62e42fefa39f7p-1};
+  return core_exp2_of(core_exp2_argument_of(d), coefficient, 10);
 }
 
 /* Within 2^-38.7 for such d, where the result is rounded to binary32: 8 nodes. */
 CORE_FUNCTION double core_exp_below64_short(double d) {
-  const core_exp2_argument x = core_exp2_argument_of(d);
-  double p = 0x1.63b3cad748381p-20;
-  p = CORE_FMA(p, x.r, 0x1.00c1c05353bcfp-16);
-  p = CORE_FMA(p, x.r, 0x1.4308c67feafc9p-13);
-  p = CORE_FMA(p, x.r, 0x1.5d877485611a5p-10);
-  p = CORE_FMA(p, x.r, 0x1.3b2ab70b001ecp-7);
-  p = CORE_FMA(p, x.r, 0x1.c6b08da7b202ep-5);
-  p = CORE_FMA(p, x.r, 0x1.ebfbdff82a6b9p-3);
-  p = CORE_FMA(p, x.r, 0x1.62e42fef9caafp-1);
-  return core_exp2_scaled(CORE_FMA(p, x.r, 1.0), x);
+  const double coefficient[] = {0x1.63b3cad748381p-20, 0x1.00c1c05353bcfp-16, 0x1.4308c67feafc9p-13,
+                                0x1.5d877485611a5p-10, 0x1.3b2ab70b001ecp-7,  0x1.c6b08da7b202ep-5,
+                                0x1.ebfbdff82a6b9p-3,  0x1.62e42fef9caafp-1};
+  return core_exp2_of(core_exp2_argument_of(d), coefficient, 8);
 }
 
 #endif

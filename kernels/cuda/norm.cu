@@ -9,8 +9,9 @@
    Bytes of a number in binary32 (half of it in bfloat16, 6 from one to the other, 10 to both):
    forward must move 8, backward 12, or 16 where it adds; it moves 8 more, because the weight's
    gradient reads x and dy by itself: a chunk's sum has one order, and the columns of 128 rows are
-   too few threads to share them with the rows. Read twice, and with a division for each row of a
-   column, an H200 took 9.3 and 101 us for 4096 vectors of 1024, 182 and 724 us for 65536. */
+   too few threads to share them with the rows. For 65536 vectors of 1024 an H200 takes 145 us
+   forward and 353 backward; read twice, and with a division for each row of a column, 182 and 724.
+ */
 #include "trainer.h"
 #include "vector.h"
 

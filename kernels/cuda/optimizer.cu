@@ -5,7 +5,7 @@
    3.4 ps by the count of README.md, and 28 bytes at 3.35 TB/s take 8.4 ps. The sum of the norm's
    blocks has one order and so one thread, beside which the others bring what it adds next: an
    addition for 4096 numbers, one after another. An H200 takes 128 us for 21505 of them, and reaches
-   41 % of a copy's speed in the blocks before it and 86 % in AdamW. */
+   78 % of a copy's speed in the blocks before it and 88 % in AdamW. */
 #include "trainer.h"
 #include "vector.h"
 #include <math.h>

@@ -277,10 +277,10 @@ static phibal_status make_grouped(const char *name, const product &p, const prod
 phibal_status products_independent(const char *name, const product *products, int32_t count,
                                    const product_groups &groups, const phibal_cuda *call) {
   phibal_status status = products_check(name, call, products_workspace(groups.experts));
-  int32_t separately = 0;
+  uint32_t separately = 0; /* bit i: product i */
   for (int32_t i = 0; i < count && status == PHIBAL_OK; i++)
     if (made_separately(products[i], groups, call))
-      separately++;
+      separately |= 1u << i;
     else
       status = make_grouped(name, products[i], groups, call);
   if (separately == 0 || status != PHIBAL_OK || groups.host_offsets[groups.experts] == 0)
@@ -288,8 +288,7 @@ phibal_status products_independent(const char *name, const product *products, in
   status = library_separate_begin(name, call);
   if (status != PHIBAL_OK) return status;
   for (int32_t i = 0; i < count && status == PHIBAL_OK; i++)
-    if (made_separately(products[i], groups, call))
-      status = separate(name, products[i], groups, call);
+    if (separately >> i & 1) status = separate(name, products[i], groups, call);
   const phibal_status ended = library_separate_end(name, call);
   return status != PHIBAL_OK ? status : ended;
 }

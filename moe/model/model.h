@@ -19,7 +19,8 @@ typedef enum qk_norm_kind {
 
 typedef enum model_recompute { RECOMPUTE_NONE, RECOMPUTE_LAYERS } model_recompute;
 
-/* What experts without weights give back for a token: its row of the FFN's input, or 0. */
+/* What experts without weights return for a token, as phibal_zero_output: its row of the FFN's
+   input, which is the default and so comes first, or 0. */
 typedef enum model_zero_output { ZERO_IDENTITY, ZERO_NOTHING } model_zero_output;
 
 typedef struct model_config {
