@@ -1,7 +1,7 @@
 /* usage: bench_gpu [check [ROUNDS [router]]] | bench [TOKENS] | once | try
    check: the CUDA kernels beside the CPU's, bit for bit (router: of routing and balancing alone);
    bench: their times, of so many TOKENS alone where a table has several; once: each of them one
-   time, for a profiler; try: both, tiny. */
+   time, at 65536 tokens, for a profiler; try: both, tiny. */
 #include <cstdio>
 
 #include "gpu.h"

@@ -177,7 +177,7 @@ static __device__ __forceinline__ void digits_add(int64_t *digit, int64_t units,
 }
 
 /* What the last block does: loads += sums, and the workspace is zero again. All is read before
-   anything is written: each read is a journey to memory, and these are one. */
+   anything is written, so that it takes the latency of one reading. */
 static __device__ __forceinline__ void loads_merge(int e, int experts, load_sums sums,
                                                    phibal_cuda_loads loads) {
   device_sum level[LEVELS], count = sums.count[e];
