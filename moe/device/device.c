@@ -26,6 +26,7 @@ static phibal_status check(const model *m, model_precision precision) {
       {c->expert_factor, "expert_factor"},
       {c->zero_experts > 0, "zero_experts"},
       {c->gate_floor > 0, "gate_floor"},
+      {c->hash_layers > 0, "hash_layers"},
       {c->attention_multiplier != 0 && c->attention_multiplier != 1, "scaled scores of attention"},
       {c->heads > PHIBAL_MAX_EXPERTS, "more than 1024 heads"},
       {precision == PRECISION_BFLOAT16 && m->expert_ranks && c->width % 2,

@@ -25,6 +25,7 @@ static model_config plain_options(const model_config *config) {
     c.rope_original = 0, c.rope_fast = c.rope_slow = 0;
   if (!c.rope_factor || c.rope_scaling != ROPE_YARN) c.rope_fraction = false;
   if (!c.latent_width) c.latent_norm_epsilon = 0;
+  if (!c.hash_layers) c.hash_seed = 0;
   if (!c.window) c.full_attention_every = 0;
   if (!(c.expert_limit > 0)) c.expert_slope = 0;
   if (c.expert_groups <= 1) c.expert_groups = c.active_groups = 0;

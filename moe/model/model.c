@@ -43,6 +43,7 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
                 {"dense_hidden", c->dense_hidden, 0, 1 << 24},
                 {"expert_groups", c->expert_groups, 0, c->experts},
                 {"active_groups", c->active_groups, 0, c->experts},
+                {"hash_layers", c->hash_layers, 0, c->layers},
                 {"rope_original", c->rope_original, 0, 1 << 30},
                 {"latent_width", c->latent_width, 0, 1 << 20},
                 {"query_latent_width", c->query_latent_width, 0, 1 << 20},
@@ -112,6 +113,9 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
   if (c->zero_experts && b->method == BALANCE_DENSE)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "model: zero_experts are experts: not with method dense");
+  if (c->hash_layers && b->method == BALANCE_DENSE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "model: hash_layers have experts: not with method dense");
   if (c->expert_limit > 0 && b->method == BALANCE_DENSE)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "model: expert_limit is for experts: not with method dense");
@@ -187,6 +191,7 @@ static phibal_status create_activations(model *m) {
                                         .slow = (double)c->rope_slow,
                                         .whole = !c->rope_fraction,
                                         .magnitude = (double)c->rope_magnitude};
+  if (c->hash_layers) model_fill_hash(m);
   rope_table(c->sequence, model_rope_width(c), &frequencies, m->scratch.rotation_cosine,
              m->scratch.rotation_sine);
   return PHIBAL_OK;
@@ -356,6 +361,7 @@ static phibal_status forward(model *m, int32_t batch, const int32_t *tokens, boo
   const model_config *c = &m->config;
   int64_t count = model_call_rows(m, batch);
   double mark = model_now();
+  m->tokens = tokens;
   embedding_forward(count, c->width, tokens, model_embedding_scale(c), m->weights.embedding,
                     m->layers[0].x);
   model_clock(&mark, &m->times.embedding);

@@ -56,6 +56,10 @@ typedef struct model_config {
   int32_t expert_groups, active_groups;
   phibal_group_score group_score;
   bool selection_bias; /* a bias for each expert in the selection, whatever the balancing */
+  /* In the first hash_layers of the layers with experts a token's experts follow from its number
+     alone (model_given.c). */
+  int32_t hash_layers;
+  int64_t hash_seed;
   float rope_theta;
   bool rope_interleaved; /* pairs are neighbours (rope.h) */
   /* Extended contexts: rope_factor 0 for none (rope.h). */
@@ -331,6 +335,11 @@ typedef struct model_adapters {
 /* Of the calls of forward_backward that follow; null (as at first): none. `adapters` outlive the
    model. Not where ranks divide the experts. */
 void model_set_adapters(model *m, const model_adapters *adapters, int64_t first_token);
+
+/* Of a layer with hash routing, its number among those with experts: the k experts of a token, in
+   the order of their slots. */
+void model_hash_experts(const model_config *config, int32_t moe_layer, int32_t token,
+                        int32_t *experts);
 
 /* tokens, targets [batch][S]. A target of -1 is none. A token of -1 is padding: it has no target,
    and only padding follows it in its sequence, so that no token attends to it. losses are set, not

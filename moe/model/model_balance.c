@@ -178,13 +178,13 @@ static void divide_gates_backward(const model_config *c, int64_t tokens, const f
 
 static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
                            int64_t tokens, phibal_loads *loads) {
-  phibal_router router = model_router(&m->config);
+  phibal_router router = on->given ? model_given_router(&m->config) : model_router(&m->config);
   float *probabilities = scored_probabilities(m);
   const int64_t slot = first * m->config.active;
   phibal_status status = phibal_router_forward(
-      &router, tokens, on->logits + first * m->config.experts, bias, m->scratch.mask + first,
-      probabilities ? probabilities + first * m->config.experts : NULL, on->experts + slot,
-      on->gates + slot, on->logsumexp + first, loads);
+      &router, tokens, on->logits + first * m->config.experts, on->given ? NULL : bias,
+      m->scratch.mask + first, probabilities ? probabilities + first * m->config.experts : NULL,
+      on->experts + slot, on->gates + slot, on->logsumexp + first, loads);
   if (!status && m->config.gate_floor > 0)
     divide_gates(&m->config, tokens, on->gates + slot, on->gate_sum + first);
   return status;
@@ -268,6 +268,11 @@ int64_t model_sequence_counts(const model *m, int32_t moe_layer, int32_t sequenc
   return tokens;
 }
 
+/* Where hashes route there is nothing to balance: neither prices nor biases act. */
+static bool is_balanced(const model *m, int32_t moe_layer) {
+  return moe_layer >= m->config.hash_layers;
+}
+
 phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                             bool training, model_losses *losses) {
   layer_activations *on = &m->layers[layer];
@@ -275,7 +280,9 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
   phibal_loads *loads = &m->loads[moe_layer];
   phibal_loads_clear(loads);
   on->has_price = false;
-  if (training && m->balance.method == BALANCE_SEQUENCE) {
+  on->given = model_give(m, on, moe_layer, tokens);
+  const bool balanced = is_balanced(m, moe_layer);
+  if (training && balanced && m->balance.method == BALANCE_SEQUENCE) {
     phibal_status status = route_sequences(m, on, moe_layer, batch, losses);
     if (status) return status;
   } else {
@@ -283,7 +290,7 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
     if (status) return status;
   }
   if (!training) return PHIBAL_OK;
-  if (m->required) {
+  if (m->required && balanced) {
     phibal_status status = require(m, on, moe_layer, tokens);
     if (status) return status;
   }
@@ -292,7 +299,7 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
                                   : phibal_loads_add(step, loads);
   if (status || loads->tokens == 0) return status;
   double share = (double)loads->tokens / (double)m->global.tokens;
-  if (has_balance_loss(m) && m->balance.method != BALANCE_SEQUENCE) {
+  if (balanced && has_balance_loss(m) && m->balance.method != BALANCE_SEQUENCE) {
     float loss;
     status = price(m, moe_layer, loads, on->price, &loss);
     if (status) return status;
@@ -311,7 +318,7 @@ phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
-  phibal_router router = model_router(&m->config);
+  phibal_router router = on->given ? model_given_router(c) : model_router(c);
   double global = (double)m->global.tokens;
   double price_scale = m->balance.alpha * (double)c->experts / global;
   double z_scale = 2.0 * m->balance.z_coefficient / global;
@@ -407,7 +414,7 @@ static phibal_status quantile_bias(model *m, int32_t moe_layer) {
 
 phibal_status balance_finish(model *m) {
   int32_t experts = m->config.experts;
-  for (int32_t i = 0; i < m->moe_layers; i++) {
+  for (int32_t i = m->config.hash_layers; i < m->moe_layers; i++) {
     phibal_status status = PHIBAL_OK;
     if (m->balance.method == BALANCE_PHI)
       status = track(m, i, m->m + (int64_t)i * experts);

@@ -74,6 +74,8 @@ static phibal_status check_router(const model_config *c) {
     refuse("zero_output zero, and there are no zero_experts");
   if (c->zero_experts && c->expert_limit > 0)
     refuse("expert_limit is for experts that all have weights: no zero_experts");
+  if (c->hash_layers < 0 || c->hash_layers > c->layers - c->dense_layers)
+    refuse("%d hash_layers of %d with experts", c->hash_layers, c->layers - c->dense_layers);
   if (!(c->gate_floor >= 0 && c->gate_floor <= 1))
     refuse("gate_floor %g is not in [0, 1]", (double)c->gate_floor);
   if (c->gate_floor > 0 &&
@@ -131,6 +133,7 @@ phibal_status model_check_size(const model_config *c, int64_t sequences) {
     double numbers;
   } terms[] = {
       {"vocabulary x width", 2 * vocabulary * d},
+      {"hash_layers x vocabulary x active", (double)c->hash_layers * vocabulary * active},
       {"layers x heads x head_width x width", 4 * layers * heads * head * d},
       {"layers x latent_width x (width + heads x head_width)",
        2 * layers * latent * (d + heads * head)},

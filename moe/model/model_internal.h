@@ -77,6 +77,7 @@ typedef struct layer_activations {
   float *attention_output, *ffn_output;
   float *price; /* [1][E], or [batch][E] for sequence-wise balancing; valid if has_price */
   bool has_price;
+  bool given; /* the selection of the last call */
 } layer_activations;
 
 /* Used by one layer after another; * as above. */
@@ -136,6 +137,8 @@ struct model {
   model_required *required;         /* quantile: of the step so far; null */
   int64_t steps;                    /* finished */
   const int32_t *starts;            /* of the documents in the call's sequences; null */
+  const int32_t *tokens;            /* of the call */
+  uint16_t *hash;                   /* [hash layers][V][k]; null: none, or on a device */
   /* Of a call of model_continue, the positions whose rows it makes; rows 0 elsewhere: all. */
   int32_t first, rows;
   int32_t held;                           /* positions whose keys and values are there for it */
@@ -197,6 +200,14 @@ attention_shape model_attention_shape(const model *m, int32_t batch);
 int32_t model_rope_width(const model_config *config);
 /* model_check.c */
 phibal_router model_router(const model_config *config);
+/* model_given.c: the same for a selection that is given, in which neither groups nor probabilities
+   take part; gates and gradients are the same. */
+phibal_router model_given_router(const model_config *config);
+/* Fills m->hash. */
+void model_fill_hash(model *m);
+/* Whether the call's selection in a layer is given; then it is in on->experts. */
+bool model_give(const model *m, layer_activations *on, int32_t moe_layer, int64_t tokens);
+/* model_check.c */
 /* Of the experts, of those that are shared, or of a dense layer, by their number and width. */
 static inline phibal_ffn model_ffn_shape(const model_config *c, int32_t experts, int32_t hidden) {
   return (phibal_ffn){experts, c->width, hidden, c->activation};

@@ -6,11 +6,11 @@
      MoE         T (d + E + 2) + T k (2 d + 3 f + 6), and with shared experts 3 T f shared
    with shared_gate another T (d + 1); with post_norm the norms' inputs are those that the layer has
    anyway, and 2 T d for their outputs' inputs in their place; with sinks T heads for all layers;
-   with expert_factor another T k of a MoE layer, with gate_floor T; and one layer's gradients, T (4 d + (2 heads + 2
-   kv heads) n + E) + T k (2 d + f + 1), are shared by all layers. Where ranks divide the experts, T
-   k (d + 3 f) of a MoE layer and T k f of the gradients are those of the rows that reach this
-   rank's experts, in model_exchange.c. Scores of attention and logits of the head are made in
-   blocks.
+   with expert_factor another T k of a MoE layer, with gate_floor T; and one layer's gradients, T (4
+   d + (2 heads + 2 kv heads) n + E) + T k (2 d + f + 1), are shared by all layers. Where ranks
+   divide the experts, T k (d + 3 f) of a MoE layer and T k f of the gradients are those of the rows
+   that reach this rank's experts, in model_exchange.c. Scores of attention and logits of the head
+   are made in blocks.
 
    A device keeps of the FFN its input and the pre-activations a and b alone: 2 f in the place of
    3 f, and T k (2 f + 6) for the experts' routes, so that experts of half the width, twice as many
@@ -20,6 +20,8 @@
    2 bytes; inverses, logits, what a route has, and 2 d a token of the residual stream stay
    binary32. Where layers are recomputed, each keeps T (d + E + 1) + 6 T k, a dense one T d, and the
    rest is that of the largest; with post_norm T (d + 1) more.
+
+   A layer with hash routing has a table of V k numbers of 2 bytes, on the host.
  */
 #include "model_internal.h"
 
@@ -185,4 +187,6 @@ void model_allocate_activations(model *m, arena *a) {
   a->used = behind;
   m->last = TAKE(tokens * c->width, float);
   allocate_scratch(m, tokens, a);
+  if (c->hash_layers && !m->on_device)
+    m->hash = TAKE((int64_t)c->hash_layers * c->vocabulary * c->active, uint16_t);
 }

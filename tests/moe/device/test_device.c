@@ -648,6 +648,7 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
       OF(output_bias, 1, "output_bias"),
       OF(expert_factor, 1, "expert_factor"),
       OF(zero_experts, 1, "zero_experts"),
+      OF(hash_layers, 1, "hash_layers"),
       OF(heads, 1025, "more than 1024 heads"),
       BALANCE(method, BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"),
       BALANCE(method, BALANCE_SEQUENCE, "balance.method: sequence"),

@@ -1,5 +1,7 @@
 #include "naive_model.h"
 
+#include "moe/machine/random.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdarg.h>
@@ -211,10 +213,38 @@ static void keep_groups(naive_model *n, double *score) {
   }
 }
 
+static bool hashed(const naive_model *n, int layer) {
+  return layer - n->config.dense_layers < n->config.hash_layers;
+}
+
+/* All slots of the tokens up to this one, dealt one after another from packs of all experts. A pack
+   is put back as it was, or shuffled where a token begins with it. */
+static void hash(const naive_model *n, int layer, int32_t token, int *selected) {
+  const model_config *c = &n->config;
+  const uint64_t stream = ((uint64_t)6 << 32) + (uint64_t)(layer - c->dense_layers);
+  int pack[NAIVE_EXPERTS];
+  uint64_t shuffles = 0;
+  for (int slot = 0; slot < (token + 1) * c->active; slot++) {
+    const int at = slot % c->experts;
+    if (at == 0 && slot % c->active == 0) {
+      for (int e = 0; e < c->experts; e++) pack[e] = e;
+      for (int e = c->experts - 1; e > 0; e--) {
+        const uint64_t number = shuffles * (uint64_t)c->experts + (uint64_t)e;
+        const double x = (double)(random_bits((uint64_t)c->hash_seed, stream, number) >> 32);
+        const int other = (int)floor(x * 0x1p-32 * (e + 1)), kept = pack[e];
+        pack[e] = pack[other];
+        pack[other] = kept;
+      }
+      shuffles++;
+    }
+    if (slot / c->active == token) selected[pack[at]] = 1;
+  }
+}
+
 /* (R1) to (R5), (R2p), (R5n), (R5e), (R5z) for one token: probabilities, selection (1 or 0), gates
    by expert. */
-static void route(naive_model *n, int layer, const double *logits, double *probability,
-                  int *selected, double *gate) {
+static void route(naive_model *n, int layer, int32_t token, const double *logits,
+                  double *probability, int *selected, double *gate) {
   const model_config *c = &n->config;
   double score[NAIVE_EXPERTS], sum = 0, chosen = 0;
   const bool root = c->gate == PHIBAL_GATE_SQRT_SOFTPLUS;
@@ -231,16 +261,17 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
     if (c->selection_score == PHIBAL_SCORE_PROBABILITY) score[e] = probability[e] / sum;
     score[e] += n->bias[layer][e];
   }
-  keep_groups(n, score);
+  if (!hashed(n, layer)) keep_groups(n, score);
   const int counted =
       c->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT ? c->experts - c->zero_experts : c->experts;
-  for (int s = 0; s < c->active; s++) {
+  if (hashed(n, layer)) hash(n, layer, token, selected);
+  for (int s = 0; s < c->active && !hashed(n, layer); s++) {
     int best = -1;
     for (int e = 0; e < c->experts; e++)
       if (!selected[e] && (best < 0 || score[e] > score[best])) best = e;
     selected[best] = 1;
-    if (best < counted) chosen += probability[best];
   }
+  for (int e = 0; e < counted; e++) chosen += selected[e] * probability[e];
   /* A difference over the floor is no gradient. */
   if (c->gate_floor > 0)
     n->margin = fmin(n->margin,
@@ -253,7 +284,8 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
   n->routed[layer]++;
   for (int e = 0; e < c->experts; e++)
     for (int o = 0; o < c->experts; o++)
-      if (selected[e] && !selected[o]) n->margin = fmin(n->margin, score[e] - score[o]);
+      if (selected[e] && !selected[o] && !hashed(n, layer))
+        n->margin = fmin(n->margin, score[e] - score[o]);
   for (int e = 0; e < c->experts; e++) {
     bool whole = c->gate == PHIBAL_GATE_PROBABILITY ||
                  (c->gate == PHIBAL_GATE_TOPK_SOFTMAX && c->active == 1);
@@ -328,7 +360,7 @@ static bool has_loss(balance_method method) {
 /* alpha E sum_e P_e q_e weighted by the tally's share of the global batch. */
 static double priced(naive_model *n, int call, int layer, int slot, const tally *own,
                      const tally *step, double tokens) {
-  if (own->tokens == 0 || !has_loss(n->balance.method)) return 0;
+  if (own->tokens == 0 || !has_loss(n->balance.method) || hashed(n, layer)) return 0;
   double *q = n->price[call][layer][slot], sum = 0;
   if (!n->hold) set_price(n, layer, own, step, q);
   for (int e = 0; e < n->config.experts; e++) sum += own->probability[e] / own->tokens * q[e];
@@ -343,8 +375,8 @@ static void router_logits(naive_model *n, const double *p, int layer, const doub
     logits[e] += tensor(n, p, "model.layers.%d.mlp.gate.bias", layer)[e];
 }
 
-/* One token through the FFN of a layer, counted in `own`. */
-static void mix(naive_model *n, const double *p, int layer, int token, bool padding,
+/* One token through the FFN of a layer, counted in `own`; its number is -1 for padding. */
+static void mix(naive_model *n, const double *p, int layer, int token, int32_t number,
                 const double *x, double *y, tally *own, double tokens) {
   const model_config *c = &n->config;
   int d = c->width, f = c->hidden;
@@ -364,11 +396,11 @@ static void mix(naive_model *n, const double *p, int layer, int token, bool padd
         tensor(n, p, "model.layers.%d.mlp.shared_experts.down_proj.weight", layer), sigmoid(z), x,
         y);
   }
-  if (padding) return;
+  if (number < 0) return;
   double logits[NAIVE_EXPERTS], probability[NAIVE_EXPERTS], gate[NAIVE_EXPERTS], sum = 0;
   int selected[NAIVE_EXPERTS];
   router_logits(n, p, layer, x, logits);
-  route(n, layer, logits, probability, selected, gate);
+  route(n, layer, number, logits, probability, selected, gate);
   for (int e = 0; e < c->experts; e++) {
     own->probability[e] += probability[e];
     own->selected[e] += selected[e];
@@ -423,7 +455,7 @@ static void limit(naive_model *n, const double *p, int call, int layer, row *x) 
       rms_norm(n, c->width, tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer),
                x[t], read);
     router_logits(n, p, layer, read, logits);
-    route(n, layer, logits, probability, selected, gates[t]);
+    route(n, layer, n->tokens[call][t], logits, probability, selected, gates[t]);
     for (int e = 0; e < c->experts; e++) {
       slot[t][e] = 0;
       for (int o = 0; o < c->experts; o++) slot[t][e] += gates[t][o] > gates[t][e];
@@ -468,7 +500,7 @@ static void ffn_layer(naive_model *n, const double *p, int call, int layer, row 
         rms_norm(n, c->width,
                  tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer), x[t],
                  read);
-      mix(n, p, layer, t, n->tokens[call][t] < 0, read, added, &own, tokens);
+      mix(n, p, layer, t, n->tokens[call][t], read, added, &own, tokens);
       if (c->post_norm)
         rms_norm(n, c->width,
                  tensor(n, p, "model.layers.%d.post_feedforward_layernorm.weight", layer), added,
@@ -565,6 +597,10 @@ void naive_next_bias(naive_model *n, int layer, double *bias) {
   const balance_config *b = &n->balance;
   const int experts = n->config.experts;
   double q[NAIVE_EXPERTS], mean = 0, total = 0, low = INFINITY, high = -INFINITY;
+  if (hashed(n, layer)) {
+    memcpy(bias, n->bias[layer], sizeof n->bias[layer]);
+    return;
+  }
   for (int e = 0; e < experts; e++) total += (double)n->count[layer][e];
   for (int e = 0; e < experts; e++) {
     if (n->config.gate == PHIBAL_GATE_SIGMOID) {

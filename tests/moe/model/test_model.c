@@ -121,6 +121,97 @@ Test(model, experts_that_compute_nothing) {
   for (int i = 0; i < 3; i++) model_destroy(m[i]);
 }
 
+/* Of every number of first tokens each expert has its share to within one; a token's experts are
+   different ones; decks, layers and seeds are shuffled differently, and evenly. */
+Test(model, hashes_are_dealt_evenly) {
+  static const struct {
+    int32_t experts, active;
+  } cases[] = {{6, 2}, {6, 4}, {7, 3}, {5, 5}, {8, 1}, {1, 1}, {64, 6}, {1024, 8}, {1024, 1023}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const int32_t E = cases[i].experts, k = cases[i].active;
+    model_config c = wide;
+    c.experts = E, c.active = k, c.hash_layers = 2;
+    int64_t count[PHIBAL_MAX_EXPERTS] = {0};
+    for (int32_t v = 0; v < 61; v++) {
+      int32_t experts[PHIBAL_MAX_EXPERTS];
+      int64_t low = INT64_MAX, high = 0;
+      bool has[PHIBAL_MAX_EXPERTS] = {false};
+      model_hash_experts(&c, 1, v, experts);
+      for (int32_t s = 0; s < k; s++) {
+        cr_assert(experts[s] >= 0 && experts[s] < E && !has[experts[s]], "%d of %d: token %d", k, E,
+                  v);
+        has[experts[s]] = true;
+        count[experts[s]]++;
+      }
+      for (int32_t e = 0; e < E; e++) {
+        low = count[e] < low ? count[e] : low;
+        high = count[e] > high ? count[e] : high;
+      }
+      cr_assert(high - low <= 1, "%d of %d: after token %d", k, E, v);
+    }
+  }
+  /* The first of 8 experts of 2^14 tokens, by layer and seed: each about 2048 times (within 6
+     standard deviations), and as often as chance has it the same as under another seed or in
+     another layer, or as 8 tokens before. */
+  enum { TOKENS = 1 << 14 };
+  model_config c = wide;
+  c.experts = 8, c.active = 1, c.hash_layers = 2;
+  int64_t same[3] = {0}, count[8] = {0};
+  for (int32_t v = 8; v < TOKENS; v++) {
+    int32_t own, other;
+    c.hash_seed = 0;
+    model_hash_experts(&c, 0, v, &own);
+    count[own]++;
+    model_hash_experts(&c, 1, v, &other);
+    same[0] += own == other;
+    model_hash_experts(&c, 0, v - 8, &other);
+    same[1] += own == other;
+    c.hash_seed = 1;
+    model_hash_experts(&c, 0, v, &other);
+    same[2] += own == other;
+  }
+  for (int i = 0; i < 3; i++)
+    cr_expect(llabs(same[i] - TOKENS / 8) < 6 * 43, "%d: %lld alike", i, (long long)same[i]);
+}
+
+/* Evaluation and training route by the same hashes, which are those of single tokens; a text that
+   grows token by token too; m and biases of these layers stay. */
+Test(model, hashes_route) {
+  model_config c = wide;
+  balance_config b = phi;
+  model *m;
+  model_losses losses, evaluated;
+  c.hash_layers = 1, c.active = 4, c.hash_seed = 3;
+  cr_assert_eq(model_create(&c, &b, BATCH, 3, &m), PHIBAL_OK, "%s", phibal_status_message());
+  const model_batch batch = make_batch();
+  cr_assert_eq(model_step_begin(m, batch), PHIBAL_OK);
+  cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_OK);
+  cr_assert_eq(model_step_finish(m), PHIBAL_OK);
+  int64_t count[2][6] = {{0}};
+  for (int i = 0; i < BATCH * LENGTH; i++) {
+    int32_t experts[4];
+    if (tokens[i] < 0) continue;
+    model_hash_experts(&c, 0, tokens[i], experts);
+    for (int s = 0; s < 4; s++) count[0][experts[s]]++;
+  }
+  cr_expect_eq(memcmp(count[0], model_step_loads(m, 0)->count, sizeof count[0]), 0);
+  cr_expect_neq(memcmp(count[0], model_step_loads(m, 1)->count, sizeof count[0]), 0);
+  for (int e = 0; e < 6; e++) {
+    cr_expect_eq(model_balance_state(m, 0)[e], 0.0f);
+    cr_expect_gt(model_balance_state(m, 1)[e], 0.0f);
+  }
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &evaluated, NULL), PHIBAL_OK);
+  cr_expect_eq(evaluated.cross_entropy, losses.cross_entropy);
+  float whole[61], grown[61];
+  model_logits(m, 9, whole);
+  for (int i = 0; i < 10; i++) {
+    cr_assert_eq(model_continue(m, i, 1, tokens + i), PHIBAL_OK, "%s", phibal_status_message());
+    model_logits(m, 0, grown);
+  }
+  cr_expect_eq(memcmp(whole, grown, sizeof whole), 0, "a text that grows has other logits");
+  model_destroy(m);
+}
+
 Test(model, threads_do_not_change_a_bit) {
   for (int method = BALANCE_PHI; method <= BALANCE_DENSE; method++) {
     balance_config balance = phi;
@@ -369,6 +460,15 @@ Test(model, pairs_that_are_refused) {
   b.method = BALANCE_DENSE;
   cr_expect_eq(model_create(&c, &b, 1, 3, &m), PHIBAL_ERROR_UNSUPPORTED);
   cr_expect(strstr(phibal_status_message(), "expert_factor is for experts"), "%s",
+            phibal_status_message());
+  c = wide;
+  c.hash_layers = 1;
+  cr_expect_eq(model_create(&c, &b, 1, 3, &m), PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(strstr(phibal_status_message(), "hash_layers have experts"), "%s",
+            phibal_status_message());
+  c.hash_layers = 3; /* one of three is dense */
+  cr_expect_eq(model_create(&c, &phi, 1, 3, &m), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "3 hash_layers of 2 with experts"), "%s",
             phibal_status_message());
   c = wide;
   c.zero_experts = 1;

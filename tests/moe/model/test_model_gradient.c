@@ -17,6 +17,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,7 +218,9 @@ static void check_state(const variant *v, naive_model *n, model *m) {
       double got = (double)model_balance_state(m, layer - first)[e];
       double bias = (double)model_bias(m, layer - first)[e];
       cr_assert_eq(loads->count[e], n->count[layer][e], "%s: count", v->name);
-      double want = balance_has_potential(v->balance.method) ? n->next_m[layer][e] : n->m[layer][e];
+      const bool hashed = layer - first < n->config.hash_layers;
+      double want = balance_has_potential(v->balance.method) && !hashed ? n->next_m[layer][e]
+                                                                        : n->m[layer][e];
       cr_assert(fabs(got - want) <= chain(n) * U, "%s: m[%d] is %g, not %g", v->name, e, got, want);
       /* Of a quantile as exact as the scores; of a price, through its slope at m. */
       const double slack = v->balance.method == BALANCE_QUANTILE   ? 1 + n->largest_logit
@@ -389,6 +392,62 @@ Test(model_gradient, described_routers) {
   c.group_score = 0;
   c.active = 2;
   check_variant(&(variant){"and over a sum with epsilon, groups of two scores", c, b, 1, 5});
+}
+
+/* Experts by the numbers of tokens: no method prices or moves them, whatever the layers behind do.
+ */
+Test(model_gradient, hash_routing) {
+  static const balance_method methods[] = {
+      BALANCE_PHI,      BALANCE_SWITCH,   BALANCE_SWITCH_GLOBAL, BALANCE_SEQUENCE,
+      BALANCE_PHI_BIAS, BALANCE_QUANTILE, BALANCE_LOSS_FREE,     BALANCE_NONE};
+  model_config c = small;
+  c.hash_layers = 1;
+  c.hash_seed = 5;
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    balance_config b = phi;
+    char name[64];
+    b.method = methods[i];
+    b.z_coefficient = i % 2 ? 0.02 : 0;
+    c.gate = i % 3 ? PHIBAL_GATE_PROBABILITY : PHIBAL_GATE_TOPK_SOFTMAX;
+    c.selection_score = i % 4 == 2 ? PHIBAL_SCORE_PROBABILITY : PHIBAL_SCORE_OF_GATE;
+    c.experts = i % 2 ? 5 : 4;
+    snprintf(name, sizeof name, "one of two layers, method %d", (int)b.method);
+    check_variant(&(variant){name, c, b, 1 + (int32_t)(i % 3), 5});
+  }
+  balance_config b = phi;
+  c = small;
+  c.hash_layers = 2;
+  c.active = 3;
+  check_variant(&(variant){"3 of 4, both layers", c, b, 2, 5});
+  c.active = 1;
+  check_variant(&(variant){"1 of 4, both layers", c, b, 1, 5});
+  c = small;
+  c.layers = 3;
+  c.dense_layers = 1;
+  c.hash_layers = 1;
+  c.experts = 6;
+  c.expert_groups = 3;
+  c.active_groups = 1;
+  c.zero_experts = 2;
+  check_variant(
+      &(variant){"behind a dense layer, with groups and experts without weights", c, b, 2, 5});
+  c = small;
+  c.hash_layers = 1;
+  c.recompute = RECOMPUTE_LAYERS;
+  c.gate = PHIBAL_GATE_SIGMOID;
+  c.gate_normalisation = PHIBAL_NORMALISATION_SUM;
+  c.gate_floor = 0.6f;
+  c.expert_factor = true;
+  b.z_coefficient = 0;
+  b.method = BALANCE_LOSS_FREE;
+  check_variant(&(variant){"sigmoids over a floored sum, factors, recomputed", c, b, 2, 5});
+  c.gate = PHIBAL_GATE_TOPK_SOFTMAX;
+  c.gate_normalisation = PHIBAL_NORMALISATION_OF_GATE;
+  c.gate_floor = 0;
+  c.expert_factor = false;
+  b = phi;
+  b.capacity_factor = 0.75f;
+  check_variant(&(variant){"a capacity", c, b, 2, 5});
 }
 
 /* (R2p) by each method that sets a bias, with micro-batches, padding, groups, a capacity, and gates

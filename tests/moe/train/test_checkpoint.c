@@ -97,7 +97,8 @@ Test(checkpoint, resumed_to_the_bit) {
       {"balance.start", "uniform", "balance.eta", "0.01"},
       {"balance.track", "frequency", "balance.potential", "tsallis"},
       {"model.dense_layers", "1", "model.shared_experts", "1"},
-      {"model.zero_experts", "1", "balance.method", "loss-free"}};
+      {"model.zero_experts", "1", "balance.method", "loss-free"},
+      {"model.hash_layers", "1", "model.hash_seed", "7"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run_config config;
     const char *const *c = cases[i];
