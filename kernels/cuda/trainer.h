@@ -250,6 +250,10 @@ phibal_status phibal_cuda_add(int64_t n, phibal_rows type, const void *x, float 
 /* to[i] = x[i] as bfloat16, to nearest, ties to even */
 phibal_status phibal_cuda_narrow(int64_t n, const float *x, void *to, const phibal_cuda *call);
 
+/* to[i] = x[i] factor / divisor, in binary64, rounded once more to binary32; to may be x */
+phibal_status phibal_cuda_scale(int64_t n, const float *x, double factor, double divisor, float *to,
+                                const phibal_cuda *call);
+
 /* Dense products, which add up in binary32: y [rows][out] = x [rows][in] w^T, or `to` + that where
    it is not null, which may be y; x_gradient = y_gradient w; w_gradient = y_gradient^T x, or with
    `add` w_gradient += that. `type` is that of both factors, y_type and x_type that of the result,

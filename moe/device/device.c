@@ -33,13 +33,9 @@ static phibal_status check(const model *m, model_precision precision) {
        "parallel.experts with rows in bfloat16 of an odd width"},
       {b->external != NULL, "a potential from a file"},
       {b->capacity_factor > 0, "balance.capacity_factor"},
-      {b->method == BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"},
       {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
       {b->method == BALANCE_PHI_BIAS, "balance.method: phi-bias"},
       {b->method == BALANCE_QUANTILE, "balance.method: quantile"},
-      {b->method == BALANCE_PHI && b->track == TRACK_FREQUENCY, "balance.track: frequency"},
-      {b->method == BALANCE_PHI && b->start == START_ZERO_CORRECTED,
-       "balance.start: zero-corrected"},
   };
   for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
     if (missing[i].asked)
@@ -288,68 +284,6 @@ static phibal_status forward(device *d, int32_t batch) {
   return check_call(d, status);
 }
 
-/* The step's loads of all layers += this call's, of all ranks. */
-static phibal_status add_loads(device *d) {
-  const device_library *l = &d->library;
-  const int32_t E = d->model.config.experts, L = d->model.moe_layers;
-  if (!d->ranks) return l->loads_add(L, E, d->step_loads, d->call_loads, &d->call);
-  uint64_t *probability = d->loads_sum + L;
-  const phibal_cuda_loads sum = {(int64_t *)d->loads_sum, probability,
-                                 (int64_t *)(probability + (int64_t)L * E * PHIBAL_LOAD_LIMBS)};
-  const size_t bytes = sizeof *d->loads_sum * (size_t)d->loads_sum_count;
-  phibal_status status = l->zero(d->loads_sum, bytes, &d->call);
-  RUN(l->loads_add(L, E, sum, d->call_loads, &d->call));
-  /* A rank's limbs are below 2^32: sums of 2^31 ranks fit, and the addition carries. */
-  RUN(l->ranks_sum_integers(d->ranks, d->loads_sum_count, d->loads_sum, &d->call));
-  RUN(l->loads_add(L, E, d->step_loads, sum, &d->call));
-  return status;
-}
-
-/* Of all layers at once, between the passes, since the backward pass is the first to need them: the
-   loads, the prices at m^(a) from the step's loads, and the losses of this call's. */
-static phibal_status balance(device *d) {
-  const device_library *l = &d->library;
-  const model *m = &d->model;
-  const balance_config *b = &m->balance;
-  float *loss = d->losses + 2 * (int64_t)d->calls * m->moe_layers;
-  if (m->moe_layers == 0) return PHIBAL_OK;
-  phibal_status status = add_loads(d);
-  d->has_price =
-      d->shares[d->calls] > 0 && (b->method == BALANCE_PHI || b->method == BALANCE_SWITCH);
-  if (!d->has_price) return check_call(d, status);
-  phibal_cuda_balance of_call = {.layers = m->moe_layers,
-                                 .experts = m->config.experts,
-                                 .active = m->config.active,
-                                 .tokens = d->call_loads.tokens,
-                                 .probability = d->call_loads.probability,
-                                 .loads = d->mean,
-                                 .alpha = b->alpha};
-  if (b->method == BALANCE_SWITCH) {
-    of_call.count = d->call_loads.count;
-    of_call.frequencies = d->state;
-    of_call.frequency_centred = d->prices;
-    of_call.switch_loss = loss;
-  } else {
-    const phibal_cuda_balance of_step = {.layers = m->moe_layers,
-                                         .experts = m->config.experts,
-                                         .active = m->config.active,
-                                         .tokens = d->step_loads.tokens,
-                                         .probability = d->step_loads.probability,
-                                         .loads = d->mean,
-                                         .eta = b->eta,
-                                         .m = m->m,
-                                         .next = d->state,
-                                         .potential = b->potential,
-                                         .centred = d->prices};
-    RUN(l->balance_step(&of_step, &d->call));
-    of_call.m = d->state;
-    of_call.potential = b->potential;
-    of_call.balance_loss = loss;
-  }
-  RUN(l->balance_step(&of_call, &d->call));
-  return check_call(d, status);
-}
-
 /* Logits exist for a block of rows at a time. */
 static phibal_status head(device *d, int32_t batch) {
   const device_library *l = &d->library;
@@ -445,34 +379,11 @@ phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *t
                                       const int32_t *targets) {
   phibal_status status = accept(d, batch, tokens, targets);
   RUN(forward(d, batch));
-  RUN(balance(d));
+  RUN(device_balance(d));
   RUN(head(d, batch));
   RUN(backward(d, batch));
   d->calls++;
   return status;
-}
-
-/* m or the biases after the step, of all layers at once. */
-static phibal_status finish_balance(device *d) {
-  const model *m = &d->model;
-  phibal_cuda_balance b = {.layers = m->moe_layers,
-                           .experts = m->config.experts,
-                           .active = m->config.active,
-                           .tokens = d->step_loads.tokens,
-                           .eta = m->balance.eta,
-                           .rate = m->balance.bias_rate};
-  if (m->moe_layers == 0) return PHIBAL_OK;
-  if (m->balance.method == BALANCE_PHI) {
-    b.probability = d->step_loads.probability;
-    b.loads = d->mean;
-    b.m = m->m;
-    b.next = m->m;
-    return d->library.balance_step(&b, &d->call);
-  }
-  if (m->balance.method != BALANCE_LOSS_FREE) return PHIBAL_OK;
-  b.count = d->step_loads.count;
-  b.bias = m->bias;
-  return d->library.balance_step(&b, &d->call);
 }
 
 /* The step's loads, for its metrics, of what came to the host. */
@@ -514,7 +425,7 @@ phibal_status device_finish_start(device *d, double lr) {
   RUN(sum_gradients(d));
   RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
                       d->narrow, &d->call));
-  RUN(finish_balance(d));
+  RUN(device_balance_finish(d));
   RUN(l->copy(d->host_results, d->results, d->results_bytes, &d->call));
   return check_call(d, status);
 }

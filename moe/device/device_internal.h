@@ -53,6 +53,7 @@
   X(router_backward)                                                                               \
   X(loads_add)                                                                                     \
   X(balance_step)                                                                                  \
+  X(scale)                                                                                         \
   X(z_loss)                                                                                        \
   X(z_loss_workspace)                                                                              \
   X(permutation)                                                                                   \
@@ -189,6 +190,12 @@ phibal_status device_exchange_backward(device *d, int32_t layer, const float *ga
                                        float *input_gradient);
 /* Sums of the gradients over the ranks that have them, and the whole gradient's norm. */
 phibal_status device_exchange_gradients(device *d);
+
+/* device_balance.c (model_balance.c): between the passes of a call, of all layers at once, since the
+   backward pass is the first to need them: the loads, the prices, and the losses of this call. Then
+   what the step leaves behind. */
+phibal_status device_balance(device *d);
+phibal_status device_balance_finish(device *d);
 
 /* device_ffn.c, device_attention.c: one branch of a layer, as the functions of model_internal.h. */
 phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch);

@@ -56,15 +56,20 @@ static phibal_status track(const model *m, int32_t moe_layer, float *next) {
   return phibal_ema(experts, m->balance.eta, m->m + (int64_t)moe_layer * experts, loads, next);
 }
 
-/* (M6) what the price is taken at: with corrected start, m over 1 - (1 - eta)^t, t updates in. */
-static void correct(const model *m, float *next) {
-  if (m->balance.start != START_ZERO_CORRECTED) return;
+double balance_correction(const model *m) {
+  if (m->balance.start != START_ZERO_CORRECTED) return 1.0;
   double kept = 1.0, factor = 1.0 - (double)m->balance.eta;
   for (int64_t t = m->steps + 1; t > 0; t /= 2) {
     if (t % 2) kept *= factor;
     factor *= factor;
   }
-  for (int32_t e = 0; e < m->config.experts; e++) next[e] = (float)((double)next[e] / (1.0 - kept));
+  return 1.0 - kept;
+}
+
+/* (M6) what the price is taken at. */
+static void correct(const model *m, float *next) {
+  const double by = balance_correction(m);
+  for (int32_t e = 0; e < m->config.experts; e++) next[e] = (float)((double)next[e] / by);
 }
 
 static phibal_status external_refusal(const model_potential *p, int refused) {

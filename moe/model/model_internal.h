@@ -244,6 +244,8 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
                             bool training, model_losses *losses);
 phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch);
 phibal_status balance_finish(model *m);
+/* (M6) What m is divided by before it is priced: 1 - (1 - eta)^t, t updates in, or 1. */
+double balance_correction(const model *m);
 
 /* model_adapted.c: whether adapters come between the products of this call. */
 bool model_is_adapted(const model *m);

@@ -185,6 +185,10 @@ rows beyond the count gathered|combine.cu|combine|cuda_kernels/counted*|beyond t
 rows beyond the count activated|activation.cu|activation|cuda_kernels/counted*|beyond the count|s/s.count ? __ldg(s.count) \* s.hidden : s.n/s.n/
 sizes of the rows for those of the weights|products.cu|products|cuda_products/ragged*|ragged|s/return {average, groups.experts, in, rows, out, in, out, in};/return {average, groups.experts, in, rows, in, in, out, in};/
 blocks freed before they are copied|moe/device/device_memory.c|device|device/every*|FAIL|/RUN(check_call(d, l->wait(&d->call)));/d
+frequencies of the call for those of the step|moe/device/device_balance.c|device|device_balance/switch*|FAIL|s/of_step.count = d->step_loads.count/of_step.count = d->call_loads.count/
+means of loads for frequencies|moe/device/device_balance.c|device|device_balance/phi|FAIL|s/m->balance.track == TRACK_PROBABILITY/true/
+prices at what is not corrected|moe/device/device_balance.c|device|device_balance/phi|FAIL|s/b.m = d->state;/b.m = next;/;s/, d->state, &d->call));/, d->mean, \&d->call));/
+correction of one step earlier|moe/device/device.c|device|device_balance/phi|FAIL|s/m->steps = ++d->host->steps/m->steps = d->host->steps++/
 losses read before they are there|moe/device/device.c|device|device/every*|FAIL|s/phibal_status status = wait_for(d);/phibal_status status = PHIBAL_OK;/
 a call that waits|moe/device/device.c|device|device/a_step_is*|no part of a graph|s/RUN(zero_loads(d, &d->call_loads));/&\n  RUN(l->wait(\&d->call));/
 tokens copied from where the caller has them|moe/device/device.c|device|device/a_step_is*|not pinned|s/status = l->copy(d->tokens, in->tokens/status = l->copy(d->tokens, tokens/

@@ -170,6 +170,23 @@ Test(cuda_trainer, rows_are_rounded_to_bfloat16_and_added_from_it) {
   }
 }
 
+Test(cuda_trainer, numbers_are_scaled_in_binary64) {
+  for (int64_t n : {0, 1, 300, 5000}) {
+    random_stream r = random_start(SEED, 9, (uint64_t)n);
+    const floats x = numbers(&r, (size_t)n);
+    floats want = x, got = x, in_place = x;
+    const double factor = -0.3, divisor = 1.0 - 0.7 * 0.7;
+    for (float &v : want) v = (float)((double)v * factor / divisor);
+    device d(0, (int)(n % 3));
+    OK(phibal_cuda_scale(n, x.data(), factor, divisor, got.data(), &d.call));
+    OK(phibal_cuda_scale(n, in_place.data(), factor, divisor, in_place.data(), &d.call));
+    cr_expect(same(want, got) && same(want, in_place), "%d numbers", (int)n);
+    cr_expect_eq(phibal_cuda_scale(n, x.data(), factor, 0, got.data(), &d.call),
+                 PHIBAL_ERROR_ARGUMENT);
+    OK(phibal_cuda_result(&d.call));
+  }
+}
+
 Test(cuda_trainer, rope_has_the_cpus_bits) {
   static const norm_case cases[] = {{7, 2, 8, 0},  {10, 3, 6, 5}, {33, 1, 2, 0},
                                     {5, 2, 64, 8}, {3, 3, 8, 2},  {4, 2, 16, 1}};

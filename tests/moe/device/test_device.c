@@ -650,12 +650,9 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
       OF(zero_experts, 1, "zero_experts"),
       OF(hash_layers, 1, "hash_layers"),
       OF(heads, 1025, "more than 1024 heads"),
-      BALANCE(method, BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"),
       BALANCE(method, BALANCE_SEQUENCE, "balance.method: sequence"),
       BALANCE(method, BALANCE_PHI_BIAS, "balance.method: phi-bias"),
       BALANCE(method, BALANCE_QUANTILE, "balance.method: quantile"),
-      BALANCE(track, TRACK_FREQUENCY, "balance.track: frequency"),
-      BALANCE(start, START_ZERO_CORRECTED, "balance.start: zero-corrected"),
 #undef BALANCE
 #undef OF
   };

@@ -36,7 +36,7 @@ close() {
     fail "$3 of $1 and $2"
 }
 
-for method in phi switch loss-free; do
+for method in phi switch switch-global loss-free; do
   steps=3
   [ $method != phi ] || steps=10
   train "cpu-$method" --method $method --steps $steps
@@ -45,6 +45,35 @@ for method in phi switch loss-free; do
     close "cpu-$method" "cuda-$method" $key 1e-5 $steps
   done
 done
+# beside NAME STEPS OPTION...: on the CPU and on the device.
+beside() {
+  case=$1 steps=$2
+  shift 2
+  train "$case-cpu" --steps $steps "$@"
+  train "$case-$device" --steps $steps --device $device "$@"
+  for key in loss gradient_norm balance_loss; do close "$case-cpu" "$case-$device" $key 1e-5 $steps; done
+}
+# differ A B KEY STEPS: the option between them matters.
+differ() {
+  if (close "$1" "$2" "$3" 1e-4 "$4") >/dev/null 2>&1; then fail "$3 of $1 and $2 is the same"; fi
+}
+state="--set balance.eta=0.3 --set balance.alpha=0.05"
+beside frequency 10 $state --track frequency
+beside corrected 10 $state --track frequency --set balance.start=zero-corrected --set checkpoint.every=5
+differ frequency-cpu corrected-cpu balance_loss 10
+differ cpu-switch cpu-switch-global balance_loss 3
+# The second half of a run where the first was not.
+passed_on() { # FROM-RUN OPTION... (of the other half): as the CPU's whole run
+  run=$1
+  shift
+  rm -rf passed
+  cp -r "$run" passed
+  rm -r passed/checkpoints/step-000000000010 passed/result.json
+  "$phibal" train --resume passed --quiet "$@" >log 2>error || { cat error >&2; fail "$run passed on"; }
+  for key in loss gradient_norm; do close "${run%%-*}-cpu" passed $key 1e-5 10; done
+}
+passed_on corrected-$device
+passed_on corrected-cpu --device $device
 # Groups of experts, and gates over a sum with an epsilon.
 for on in cpu $device; do
   option=
@@ -184,9 +213,8 @@ refuse() { # WORD OPTION...
   fi
   grep -q -- "$word" error || { cat error >&2; fail "no '$word' in the message"; }
 }
-refuse switch-global --device $device --method switch-global
+refuse phi-bias --device $device --method phi-bias
 refuse balance.capacity_factor --device $device --set balance.capacity_factor=1
-refuse track --device $device --track frequency
 refuse training.precision --set training.precision=bfloat16
 refuse "no device 'tpu'" --device tpu
 "$phibal" train --config tiny --data data/train.tokens --steps 1 --quiet --out plain --set model.shared_experts=0 \

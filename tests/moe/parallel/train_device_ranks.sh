@@ -56,6 +56,22 @@ for key in balance_loss z_loss loss; do
   near 1e-5 "$(step four 4 | value $key)" "$(step cpu-four 4 | value $key)" || fail "micro-batches: $key"
 done
 
+# What m follows and where it begins; frequencies of the global batch, of all ranks' tokens.
+follow="--track frequency --set balance.start=zero-corrected --set balance.alpha=0.05"
+"$phibal" train $device --out alone-follow $follow >log 2>error || fail "frequencies"
+on 2 $device --out follow $follow --micro 2 || fail "two ranks, frequencies"
+on 2 $options --out cpu-follow $follow --micro 2 || fail "two ranks on the CPU, frequencies"
+m_of alone-follow; m_of follow
+cmp alone-follow.m follow.m || fail "frequencies: another m"
+cmp -s alone.m follow.m && fail "frequencies: not used"
+on 2 $device --out global --method switch-global --micro 2 || fail "two ranks, switch-global"
+on 2 $options --out cpu-global --method switch-global --micro 2 || fail "two ranks on the CPU, switch-global"
+for run in follow global; do
+  for key in balance_loss loss gradient_norm; do
+    near 1e-5 "$(step $run 4 | value $key)" "$(step cpu-$run 4 | value $key)" || fail "$run: $key"
+  done
+done
+
 # Experts divided over pairs of the four ranks: as train_divided.sh has it of the CPU. m, loads and losses
 # from the same weights to the bit, gradients within the rounding of their sums, and what the first rank
 # says of the validation text with the experts of the second.

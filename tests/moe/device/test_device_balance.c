@@ -1,0 +1,192 @@
+/* Balancing on a device, played by the host's CUDA, beside model_balance.c on the device's own
+   logits: ten steps of micro-batches with padding, a last one that is shorter, and in the middle
+   the device's state on its way to the host and to another device. Routes, gates, prices, m, biases
+   and the loads of each step are the CPU's to the bit; losses are the same sums. */
+#include "moe/device/device_internal.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BATCH = 2, SEQUENCES = 5, LENGTH = 8, TOKENS = SEQUENCES * LENGTH, V = 37, STEPS = 10 };
+enum { CALLS = (SEQUENCES + BATCH - 1) / BATCH, ROWS = BATCH * LENGTH };
+
+static const model_config plain = {.vocabulary = V,
+                                   .width = 12,
+                                   .layers = 3,
+                                   .heads = 2,
+                                   .key_value_heads = 1,
+                                   .head_width = 6,
+                                   .sequence = LENGTH,
+                                   .experts = 5,
+                                   .active = 2,
+                                   .hidden = 10,
+                                   .dense_layers = 1,
+                                   .dense_hidden = 14,
+                                   .gate = PHIBAL_GATE_TOPK_SOFTMAX,
+                                   .route_scale = 1.0f,
+                                   .rope_theta = 1e4f,
+                                   .norm_epsilon = 1e-6f};
+static const optimizer_config adamw = {
+    .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .clip = 0.5};
+
+static int32_t tokens[TOKENS], targets[TOKENS];
+
+/* Other ones each step, some without a target; padding at the end of the fourth sequence, and one
+   sequence that is nothing else: a part of a call, or all of it. */
+static model_batch make_batch(int step) {
+  for (int i = 0; i < TOKENS; i++) {
+    const int sequence = i / LENGTH, place = i % LENGTH;
+    tokens[i] = (i * i + 5 * step + sequence) % V;
+    targets[i] = i % 11 == 5 ? -1 : ((i + 1) * (i + 1) + 5 * step + sequence) % V;
+    if ((sequence == 3 && place >= LENGTH - 3) || sequence == (step % 2 ? 4 : 2))
+      tokens[i] = targets[i] = -1;
+  }
+  return model_batch_count(TOKENS, tokens, targets);
+}
+
+typedef struct training {
+  model *host, *cpu; /* the device's owner, and who balances beside it */
+  optimizer optimizer;
+  device *device;
+  model_losses losses; /* of the step, the CPU's */
+} training;
+
+static void create(const model_config *config, const balance_config *balance, model **m) {
+  cr_assert_eq(model_create(config, balance, BATCH, 3, m), PHIBAL_OK, "%s",
+               phibal_status_message());
+}
+
+static void create_device(training *t, model_precision precision) {
+  cr_assert_eq(
+      device_create("host-cuda", t->host, &t->optimizer, precision, CALLS, NULL, &t->device),
+      PHIBAL_OK, "%s", phibal_status_message());
+}
+
+#define SAME(a, b, n, ...) cr_assert_eq(memcmp((a), (b), sizeof *(a) * (size_t)(n)), 0, __VA_ARGS__)
+
+/* What the CPU makes of the logits of the device's call. */
+static void balance_beside(training *t, int step, int32_t batch) {
+  const model *d = &t->device->model;
+  model *m = t->cpu;
+  const int64_t n = (int64_t)batch * LENGTH, E = d->config.experts, k = d->config.active;
+  memcpy(m->scratch.mask, d->scratch.mask, (size_t)n);
+  for (int32_t layer = d->config.dense_layers, moe = 0; layer < d->config.layers; layer++, moe++) {
+    layer_activations *on = &m->layers[layer];
+    const layer_activations *there = &d->layers[layer];
+    memcpy(on->logits, there->logits, sizeof *on->logits * (size_t)(n * E));
+    cr_assert_eq(balance_route(m, layer, moe, batch, true, &t->losses), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    SAME(on->experts, there->experts, n * k, "step %d, layer %d: experts", step, layer);
+    SAME(on->gates, there->gates, n * k, "step %d, layer %d: gates", step, layer);
+    cr_assert(on->has_price == t->device->has_price, "step %d, layer %d: a price", step, layer);
+    if (on->has_price) SAME(on->price, there->price, E, "step %d, layer %d: price", step, layer);
+  }
+}
+
+static void step(training *t, int i) {
+  const model_batch batch = make_batch(i);
+  t->losses = (model_losses){0};
+  cr_assert_eq(model_step_begin(t->cpu, batch), PHIBAL_OK);
+  cr_assert_eq(device_step_begin(t->device, batch), PHIBAL_OK);
+  for (int32_t s = 0; s < SEQUENCES; s += BATCH) {
+    const int32_t n = SEQUENCES - s < BATCH ? SEQUENCES - s : BATCH;
+    cr_assert_eq(device_forward_backward(t->device, n, tokens + s * LENGTH, targets + s * LENGTH),
+                 PHIBAL_OK, "%s", phibal_status_message());
+    balance_beside(t, i, n);
+  }
+  model_losses losses;
+  double norm;
+  cr_assert_eq(device_step_finish(t->device, 3e-3, &losses, &norm), PHIBAL_OK, "%s",
+               phibal_status_message());
+  t->cpu->step = batch;
+  cr_assert_eq(model_step_finish(t->cpu), PHIBAL_OK, "%s", phibal_status_message());
+  cr_assert_float_eq(losses.balance, t->losses.balance, 1e-15 * fabs(t->losses.balance),
+                     "step %d: loss %.17g, not %.17g", i, losses.balance, t->losses.balance);
+  cr_assert_float_eq(losses.z, t->losses.z, 1e-15 * fabs(t->losses.z), "step %d: z", i);
+  const model *m = t->cpu, *d = &t->device->model;
+  const int64_t E = m->config.experts, n = m->moe_layers * E;
+  SAME(m->m, d->m, n, "step %d: m", i);
+  SAME(m->bias, d->bias, n, "step %d: biases", i);
+  for (int32_t l = 0; l < m->moe_layers; l++) {
+    const phibal_loads *one = &m->step_loads[l], *other = model_step_loads(t->host, l);
+    cr_assert(one->tokens == other->tokens && one->tokens == batch.tokens);
+    SAME(one->count, other->count, E, "step %d: counts", i);
+    SAME(one->probability, other->probability, E * PHIBAL_LOAD_LIMBS, "step %d: loads", i);
+  }
+}
+
+/* Ten steps; after the sixth the host has the state, and another device gets it. */
+static void beside(const model_config *config, const balance_config *balance,
+                   model_precision precision) {
+  training t = {0};
+  create(config, balance, &t.host);
+  create(config, balance, &t.cpu);
+  cr_assert_eq(optimizer_create(&adamw, model_tensor_count(t.host), model_tensors(t.host),
+                                model_parameter_count(t.host), &t.optimizer),
+               PHIBAL_OK);
+  create_device(&t, precision);
+  const size_t state = sizeof(float) * (size_t)(t.cpu->moe_layers * config->experts);
+  float *m = malloc(state), *bias = malloc(state);
+  memcpy(m, t.cpu->m, state);
+  memcpy(bias, t.cpu->bias, state);
+  for (int i = 0; i < STEPS; i++) {
+    step(&t, i);
+    if (i != 5) continue;
+    cr_assert_eq(device_fetch(t.device), PHIBAL_OK);
+    device_destroy(t.device);
+    create_device(&t, precision);
+  }
+  const bool moves = balance->method == BALANCE_PHI || balance_sets_bias(balance->method);
+  cr_assert_eq(memcmp(m, t.cpu->m, state) || memcmp(bias, t.cpu->bias, state), moves,
+               "m and biases");
+  free(bias);
+  free(m);
+  device_destroy(t.device);
+  optimizer_destroy(&t.optimizer);
+  model_destroy(t.cpu);
+  model_destroy(t.host);
+}
+
+enum { ALL_WAYS = 3 };
+
+/* In binary32, in bfloat16, and there with layers recomputed. */
+static void beside_in(int way, const model_config *config, const balance_config *balance) {
+  model_config c = *config;
+  if (way % ALL_WAYS == 2) c.recompute = RECOMPUTE_LAYERS;
+  beside(&c, balance, way % ALL_WAYS ? PRECISION_BFLOAT16 : PRECISION_BINARY32);
+}
+
+static void beside_all(const model_config *config, const balance_config *balance) {
+  for (int way = 0; way < ALL_WAYS; way++) beside_in(way, config, balance);
+}
+
+static const balance_config phi = {.method = BALANCE_PHI,
+                                   .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
+                                   .eta = 0.3f,
+                                   .alpha = 0.05,
+                                   .z_coefficient = 1e-3};
+
+Test(device_balance, phi) {
+  int way = 0;
+  for (int track = TRACK_PROBABILITY; track <= TRACK_FREQUENCY; track++)
+    for (int at = START_ZERO; at <= START_ZERO_CORRECTED; at++) {
+      balance_config b = phi;
+      b.track = track;
+      b.start = at;
+      beside_in(way++, &plain, &b);
+    }
+}
+
+Test(device_balance, switch_of_the_call_and_of_the_step) {
+  for (int method = BALANCE_SWITCH; method <= BALANCE_SWITCH_GLOBAL; method++) {
+    const balance_config b = {.method = method, .alpha = 0.05, .z_coefficient = 1e-3};
+    beside_all(&plain, &b);
+  }
+}
+
+Test(device_balance, loss_free) {
+  const balance_config b = {.method = BALANCE_LOSS_FREE, .bias_rate = 0.05f};
+  beside_in(1, &plain, &b);
+}
