@@ -38,6 +38,10 @@
   ROW("micro", "N", "batch.micro_sequences", NULL, "sequences computed at once")                   \
   ROW("steps", "N", "training.steps", NULL, "optimizer steps")                                     \
   ROW("seed", "N", "training.seed", NULL, "of the weights and of the data's order")                \
+  ROW("record-routes", "FILE", "training.record_routes", NULL,                                     \
+      "write the experts of each step's tokens to FILE")                                           \
+  ROW("replay-routes", "FILE", "training.replay_routes", NULL,                                     \
+      "train on the experts in such a file")                                                       \
   ROW("expert-parallel", "N", "parallel.experts", NULL, "ranks that divide each layer's experts")  \
   ROW("shard-optimizer", "V", "parallel.shard_optimizer", NULL,                                    \
       "true: each rank has a part of AdamW's moments")                                             \
@@ -551,9 +555,10 @@ static int resume(const arguments *a) {
   return code;
 }
 
-/* The run file; without one, that of the run whose weights are taken. Its plans are its own. */
+/* The run file; without one, that of the run whose weights are taken. Its plans and routes are its
+   own. */
 static phibal_status load_new(const arguments *a, run_config *config) {
-  static config_override override[OVERRIDES_MAX + 1];
+  static config_override override[OVERRIDES_MAX + 3];
   char path[2 * CONFIG_TEXT_MAX];
   const char *from = NULL;
   for (size_t i = 0; i < a->overrides; i++)
@@ -563,8 +568,10 @@ static phibal_status load_new(const arguments *a, run_config *config) {
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--config is needed");
   snprintf(path, sizeof path, "%s/config.yaml", from);
   override[0] = (config_override){"training.continued", "", path};
-  memcpy(override + 1, a->override, a->overrides * sizeof *override);
-  return run_config_load(path, override, a->overrides + 1, config);
+  override[1] = (config_override){"training.record_routes", "", path};
+  override[2] = (config_override){"training.replay_routes", "", path};
+  memcpy(override + 3, a->override, a->overrides * sizeof *override);
+  return run_config_load(path, override, a->overrides + 3, config);
 }
 
 /* The run whose weights are taken may be going on meanwhile. */

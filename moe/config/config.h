@@ -35,6 +35,8 @@ typedef struct run_config {
     char from[CONFIG_TEXT_MAX];
     char ignore_keys[CONFIG_TEXT_MAX]; /* of that config.json: hf_config_read */
     char continued[CONFIG_TEXT_MAX];   /* the plans before `steps` (schedule.h) */
+    char record_routes[CONFIG_TEXT_MAX],
+        replay_routes[CONFIG_TEXT_MAX]; /* files (routes.h), or "" */
   } training;
   /* Of lora.h; rank 0: all weights are trained. */
   struct {

@@ -285,7 +285,7 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
   phibal_loads *loads = &m->loads[moe_layer];
   phibal_loads_clear(loads);
   on->has_price = false;
-  on->given = model_give(m, on, moe_layer, tokens);
+  on->given = model_give(m, on, moe_layer, tokens, training);
   const bool balanced = is_balanced(m, moe_layer);
   if (training && balanced && m->balance.method == BALANCE_SEQUENCE) {
     phibal_status status = route_sequences(m, on, moe_layer, batch, losses);

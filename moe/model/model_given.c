@@ -13,7 +13,10 @@
 
    s is a shuffle (Fisher and Yates) of 0 .. E - 1 by random_bits(hash_seed, stream, deck E + e):
    for e = E - 1 .. 1, s[e] and s[floor((e + 1) x / 2^32)] change places, x the upper 32 bits. The
-   stream is a layer's own. */
+   stream is a layer's own.
+
+   Recorded routes are given to calls that train, hashes or none, in the order of their slots, in
+   which gates and gradients have the bits that they had. */
 #include "model_internal.h"
 #include "moe/machine/random.h"
 
@@ -55,7 +58,7 @@ void model_fill_hash(model *m) {
 #pragma omp parallel for collapse(2) schedule(static)
   for (int32_t layer = 0; layer < c->hash_layers; layer++)
     for (int64_t deck = 0; deck < decks; deck++) {
-      int32_t s[PHIBAL_MAX_EXPERTS];
+      int32_t s[PHIBAL_MAX_EXPERTS] = {0};
       shuffle(c, layer, deck, s);
       const int64_t first = deck * tokens * c->active, end = first + tokens * c->active;
       for (int64_t i = first; i < (end < count ? end : count); i++)
@@ -72,14 +75,47 @@ phibal_router model_given_router(const model_config *c) {
   return router;
 }
 
-bool model_give(const model *m, layer_activations *on, int32_t moe_layer, int64_t tokens) {
+void model_set_routes(model *m, const uint16_t *routes) {
+  m->routes = routes;
+}
+
+/* Where the routes of a layer and a sequence begin. */
+static int64_t place_of(const model *m, int32_t moe_layer, int64_t sequence) {
+  const int64_t layer = (int64_t)m->config.sequence * m->config.active;
+  return (sequence * m->moe_layers + moe_layer) * layer;
+}
+
+void model_take_routes(const model *m, int32_t batch, uint16_t *routes) {
   const model_config *c = &m->config;
-  if (moe_layer >= c->hash_layers) return false;
-  const uint16_t *hash = m->hash + (int64_t)moe_layer * c->vocabulary * c->active;
+  const int64_t n = (int64_t)c->sequence * c->active;
+  for (int32_t layer = 0; layer < m->moe_layers; layer++) {
+    const int32_t *experts = m->layers[c->dense_layers + layer].experts;
 #pragma omp parallel for schedule(static)
-  for (int64_t t = 0; t < tokens; t++)
-    for (int32_t s = 0; s < c->active; s++)
-      on->experts[t * c->active + s] =
-          m->tokens[t] < 0 ? -1 : hash[(int64_t)m->tokens[t] * c->active + s];
+    for (int32_t s = 0; s < batch; s++)
+      for (int64_t i = 0; i < n; i++)
+        routes[place_of(m, layer, s) + i] = (uint16_t)experts[s * n + i];
+  }
+}
+
+/* -1 for padding. */
+static int32_t expert_of(uint16_t route) {
+  return route == UINT16_MAX ? -1 : route;
+}
+
+bool model_give(const model *m, layer_activations *on, int32_t moe_layer, int64_t tokens,
+                bool training) {
+  const model_config *c = &m->config;
+  const bool replayed = training && m->routes;
+  if (!replayed && moe_layer >= c->hash_layers) return false;
+  const int64_t k = c->active;
+  const uint16_t *hash = replayed ? NULL : m->hash + (int64_t)moe_layer * c->vocabulary * k;
+#pragma omp parallel for schedule(static)
+  for (int64_t t = 0; t < tokens; t++) {
+    const int64_t at = place_of(m, moe_layer, t / c->sequence) + t % c->sequence * k;
+    const uint16_t *from = replayed           ? m->routes + at
+                           : m->tokens[t] < 0 ? NULL
+                                              : hash + m->tokens[t] * k;
+    for (int64_t s = 0; s < k; s++) on->experts[t * k + s] = from ? expert_of(from[s]) : -1;
+  }
   return true;
 }

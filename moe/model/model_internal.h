@@ -138,6 +138,7 @@ struct model {
   int64_t steps;                    /* finished */
   const int32_t *starts;            /* of the documents in the call's sequences; null */
   const int32_t *tokens;            /* of the call */
+  const uint16_t *routes;           /* recorded, of calls that train; null: none */
   uint16_t *hash;                   /* [hash layers][V][k]; null: none, or on a device */
   /* Of a call of model_continue, the positions whose rows it makes; rows 0 elsewhere: all. */
   int32_t first, rows;
@@ -206,7 +207,8 @@ phibal_router model_given_router(const model_config *config);
 /* Fills m->hash. */
 void model_fill_hash(model *m);
 /* Whether the call's selection in a layer is given; then it is in on->experts. */
-bool model_give(const model *m, layer_activations *on, int32_t moe_layer, int64_t tokens);
+bool model_give(const model *m, layer_activations *on, int32_t moe_layer, int64_t tokens,
+                bool training);
 /* model_check.c */
 /* Of the experts, of those that are shared, or of a dense layer, by their number and width. */
 static inline phibal_ffn model_ffn_shape(const model_config *c, int32_t experts, int32_t hidden) {

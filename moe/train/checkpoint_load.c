@@ -137,8 +137,9 @@ phibal_status checkpoint_config(const checkpoint *c, const config_override *over
 
 phibal_status checkpoint_config_continues(const run_config *then, const run_config *now) {
   static const char *const free_keys[] = {
-      "training.threads", "training.log_every", "training.tensorboard", "evaluation.",
-      "checkpoint.",      "data.train",         "data.validation",      "parallel."};
+      "training.threads", "training.log_every", "training.tensorboard",
+      "evaluation.",      "checkpoint.",        "data.train",
+      "data.validation",  "parallel.",          "training.record_routes"};
   for (size_t i = 0; i < config_key_count; i++) {
     char key[64], was[2 * CONFIG_TEXT_MAX + 3], is[2 * CONFIG_TEXT_MAX + 3];
     snprintf(key, sizeof key, "%s.%s", config_keys[i].section, config_keys[i].name);
@@ -152,7 +153,7 @@ phibal_status checkpoint_config_continues(const run_config *then, const run_conf
       return phibal_status_set(
           PHIBAL_ERROR_ARGUMENT,
           "%s: %s, but the run that is resumed has %s; only threads, logs, "
-          "evaluations, checkpoints, the division over ranks, the place of the "
+          "evaluations, checkpoints, recorded routes, the division over ranks, the place of the "
           "data and, with --steps, the number of steps may change",
           key, is, was);
   }

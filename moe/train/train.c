@@ -6,6 +6,7 @@
 #include "formats/file.h"
 #include "moe/hf/hf.h"
 #include "result.h"
+#include "routes.h"
 #include "run_data.h"
 #include "run_folder.h"
 #include "moe/config/schedule.h"
@@ -15,6 +16,8 @@
 #include <omp.h>
 #include <phibal/environment.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 typedef struct trainer {
   const run_config *config;
@@ -35,10 +38,21 @@ typedef struct trainer {
   device *device; /* null: the CPU */
   lora lora;      /* none: the model's own weights are trained */
   int32_t own;    /* sequences of a global batch on this rank */
+  /* Recorded routes: of the file that is replayed, and (on the first rank) that is written; of this
+     rank's sequences of a step, [own][layers with experts][S][k] each, null where there is none. */
+  routes_shape routes;
+  routes_file replayed, recorded;
+  uint16_t *given, *taken;
+  unsigned char *records; /* [ranks + 1], of one sequence of each, and of this rank's */
 } trainer;
 
 static void trainer_destroy(trainer *t) {
   device_destroy(t->device);
+  routes_close(&t->replayed);
+  routes_close(&t->recorded);
+  free(t->records);
+  free(t->taken);
+  free(t->given);
   free(t->tokens);
   optimizer_destroy(&t->optimizer);
   lora_destroy(&t->lora);
@@ -166,6 +180,52 @@ static void update(trainer *t, double lr, double scale) {
   }
 }
 
+/* Routes to be replayed and recorded. Before anything is written: what may go wrong. */
+static phibal_status open_routes(trainer *t) {
+  const run_config *c = t->config;
+  const char *record = c->training.record_routes, *replay = c->training.replay_routes;
+  phibal_status status = PHIBAL_OK;
+  t->routes = routes_shape_of(c);
+  if (!*record && !*replay) return PHIBAL_OK;
+  if (t->routes.layers < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "training.%s: no layer has experts",
+                             *record ? "record_routes" : "replay_routes");
+  if (*replay)
+    status = routes_open(replay, &t->routes, t->totals.steps, c->training.steps, &t->replayed);
+  if (status)
+    return phibal_status_set(status, "training.replay_routes: %s", phibal_status_message());
+  if (*record && !t->parallel.rank)
+    status = routes_may_create(record, t->options->overwrite || t->options->resume, &t->replayed);
+  const size_t n = (size_t)t->own * (size_t)routes_of_sequence(&t->routes);
+  const size_t bytes = routes_record_bytes(&t->routes) * (size_t)(t->parallel.ranks + 1);
+  if (!status && ((*replay && !(t->given = malloc(n * sizeof *t->given))) ||
+                  (*record && !(t->taken = malloc(n * sizeof *t->taken))) ||
+                  (*record && !(t->records = malloc(bytes)))))
+    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for the routes of a step");
+  return status;
+}
+
+/* The file that is written, on the first rank. */
+static phibal_status begin_recording(trainer *t) {
+  const char *record = t->config->training.record_routes;
+  const train_observer *see = &t->options->observer;
+  phibal_status status = PHIBAL_OK;
+  if (!t->taken) return PHIBAL_OK;
+  if (t->options->resume && !access(record, F_OK)) {
+    status = routes_continue(record, &t->routes, t->totals.steps, &t->recorded);
+  } else {
+    if (t->totals.steps && see->note) {
+      char line[CONFIG_TEXT_MAX + 128];
+      snprintf(line, sizeof line, "training.record_routes: '%s' is a new file, from step %lld on",
+               record, (long long)t->totals.steps + 1);
+      see->note(see->context, line);
+    }
+    status = routes_create(record, &t->routes, t->totals.steps, &t->recorded);
+  }
+  return status ? phibal_status_set(status, "training.record_routes: %s", phibal_status_message())
+                : PHIBAL_OK;
+}
+
 static phibal_status trainer_create(trainer *t) {
   const run_config *c = t->config;
   if (c->training.threads) omp_set_num_threads(c->training.threads);
@@ -233,7 +293,12 @@ static phibal_status trainer_create(trainer *t) {
              c->data.validation, had);
     o->observer.note(o->observer.context, note);
   }
+  if (!status) status = open_routes(t);
   const int32_t micro = micro_sequences(t);
+  if (!status && o->device && (t->given || t->taken))
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "training on a device has no training.record_routes and "
+                               "training.replay_routes yet");
   if (!status && o->device && c->lora.rank)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no adapters (lora.rank) yet");
@@ -251,6 +316,7 @@ static phibal_status trainer_create(trainer *t) {
   if (!status && t->parallel.rank == 0)
     status = o->resume ? run_folder_continue(o->out, t->totals.steps, c, &t->folder)
                        : run_folder_create(o->out, o->overwrite, c, &t->folder);
+  if (!status && t->parallel.rank == 0) status = begin_recording(t);
   return status;
 }
 
@@ -273,6 +339,39 @@ static model_batch read_batch(trainer *t) {
                      t->starts + at);
   }
   return model_batch_count((int64_t)sequences * sequence, t->tokens, t->targets);
+}
+
+/* The recorded experts of this rank's part of the batch of `step`, 0 .. steps - 1. */
+static phibal_status read_routes(trainer *t, int64_t step) {
+  const int32_t first = t->parallel.rank * t->own;
+  phibal_status status = PHIBAL_OK;
+  for (int32_t i = 0; t->given && i < t->own && !status; i++)
+    status = routes_read(&t->replayed, step, first + i,
+                         t->tokens + (size_t)(first + i) * (size_t)t->config->model.sequence,
+                         t->given + i * routes_of_sequence(&t->routes));
+  return status;
+}
+
+/* Those that a step has taken, of all ranks, to the file. The last sequence comes last, so that a
+   step is whole when its place is full. */
+static phibal_status write_routes(trainer *t, int64_t step) {
+  const int32_t first = t->parallel.rank * t->own, ranks = t->parallel.ranks;
+  const size_t bytes = routes_record_bytes(&t->routes);
+  unsigned char *own = t->records + bytes * (size_t)ranks;
+  phibal_status status = PHIBAL_OK;
+  for (int32_t i = 0; t->taken && i < t->own && !status; i++) {
+    const size_t at = (size_t)(first + i) * (size_t)t->config->model.sequence;
+    routes_record(&t->routes, t->tokens + at, t->taken + i * routes_of_sequence(&t->routes), own);
+    const char *failure = NULL;
+    if (ranks > 1)
+      failure = parallel_gather(&t->parallel, own, bytes, t->records);
+    else
+      memcpy(t->records, own, bytes);
+    if (failure) return phibal_status_set(PHIBAL_ERROR_IO, "training.record_routes: %s", failure);
+    for (int32_t r = 0; r < ranks && !t->parallel.rank && !status; r++)
+      status = routes_write(&t->recorded, step, r * t->own + i, t->records + bytes * (size_t)r);
+  }
+  return status;
 }
 
 /* Of all ranks. */
@@ -301,8 +400,11 @@ static phibal_status compute_gradient(trainer *t, model_batch batch, model_losse
     model_set_starts(t->model, t->mixture.apart ? t->starts + offset : NULL);
     model_set_adapters(t->model, t->lora.dropout > 0 ? &t->lora.adapters : NULL,
                        (read + first + i) * c->model.sequence);
+    const int64_t routes = i * routes_of_sequence(&t->routes);
+    model_set_routes(t->model, t->given ? t->given + routes : NULL);
     status = model_forward_backward(t->model, n, t->tokens + offset, t->targets + offset, &losses);
     if (status) break;
+    if (t->taken) model_take_routes(t->model, n, t->taken + routes);
     sum->cross_entropy += losses.cross_entropy;
     sum->correct += losses.correct;
     sum->targets += losses.targets;
@@ -376,8 +478,10 @@ static phibal_status train_step(trainer *t, int64_t step, train_progress *progre
   const double lr = schedule_rate(&t->schedule, &c->optimizer, step);
   model_losses losses;
   double norm = 0, computed = read;
-  phibal_status status = t->device ? device_step(t, batch, lr, &losses, &norm)
-                                   : host_step(t, batch, lr, &losses, &norm, &computed);
+  phibal_status status = read_routes(t, step);
+  if (!status)
+    status = t->device ? device_step(t, batch, lr, &losses, &norm)
+                       : host_step(t, batch, lr, &losses, &norm, &computed);
   if (status) return status;
   const double end = seconds_now();
   if (t->device) computed = end;
@@ -479,6 +583,8 @@ static phibal_status save(trainer *t) {
   checkpoint_state state = state_of(t);
   phibal_status status = fetch(t);
   if (!status) status = model_check_weights(t->model);
+  /* What a run goes on from has its routes. */
+  if (!status) status = routes_sync(&t->recorded);
   if (!status) status = checkpoint_save(t->folder.path, &state, c->checkpoint.keep);
   if (!status) return PHIBAL_OK;
   return phibal_status_set(status, "the checkpoint of step %lld: %s; older ones are kept",
@@ -529,6 +635,7 @@ static phibal_status train_steps(trainer *t) {
     /* Nothing that was computed in another environment is logged, evaluated or saved. */
     if (!status) status = phibal_environment_check_threads("training");
     if (!status) status = step_layers(t, &progress.maxvio, &layers);
+    if (!status) status = write_routes(t, step);
     /* What fails without a rank that has ended fails for that. */
     const char *lost = parallel_lost(&t->parallel);
     if (status || lost)

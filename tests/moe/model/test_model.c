@@ -212,6 +212,104 @@ Test(model, hashes_route) {
   model_destroy(m);
 }
 
+/* A step in two calls, with the routes that are given (null: none), and the ones it took. */
+static model *routed_step(const model_config *c, const balance_config *b, uint64_t seed,
+                          const uint16_t *given, uint16_t *taken, model_losses *sum) {
+  const int64_t half = (int64_t)BATCH / 2 * (c->layers - c->dense_layers) * LENGTH * c->active;
+  model *m;
+  cr_assert_eq(model_create(c, b, BATCH / 2, seed, &m), PHIBAL_OK, "%s", phibal_status_message());
+  for (int32_t i = 0; i < model_moe_layers(m); i++)
+    for (int32_t e = 0; e < c->experts && model_has_bias(c, b->method); e++)
+      model_bias(m, i)[e] = 0.01f * (float)e;
+  cr_assert_eq(model_step_begin(m, make_batch()), PHIBAL_OK);
+  *sum = (model_losses){0};
+  for (int part = 0; part < 2; part++) {
+    model_losses losses;
+    const int first = part * (BATCH / 2) * LENGTH;
+    model_set_routes(m, given ? given + part * half : NULL);
+    cr_assert_eq(model_forward_backward(m, BATCH / 2, tokens + first, targets + first, &losses),
+                 PHIBAL_OK, "%s", phibal_status_message());
+    model_take_routes(m, BATCH / 2, taken + part * half);
+    sum->cross_entropy += losses.cross_entropy;
+    sum->balance += losses.balance;
+    sum->z += losses.z;
+    sum->dropped += losses.dropped;
+  }
+  cr_assert_eq(model_step_finish(m), PHIBAL_OK, "%s", phibal_status_message());
+  return m;
+}
+
+/* Its own routes make a step again to the bit, with every method, gate and selection; those of
+   other weights are taken too, and make another step. */
+Test(model, recorded_routes_are_replayed) {
+  enum { MOST = BATCH * 2 * LENGTH * 3 };
+  static uint16_t taken[MOST], again[MOST], others[MOST];
+  omp_set_num_threads(2);
+  for (int i = 0; i < 24; i++) {
+    model_config c = wide;
+    balance_config b = phi;
+    model_losses sum[3];
+    b.method = (balance_method)(i % BALANCE_DENSE);
+    b.quantile_eta = 0.5f, b.bias_rate = 0.01f, b.bias_scale = 0.5;
+    b.track = i % 5 == 1 ? TRACK_FREQUENCY : TRACK_PROBABILITY;
+    c.active = 1 + i % 3;
+    c.gate = (phibal_gate)(i / 8 % 2 ? PHIBAL_GATE_SIGMOID + i % 2 : i % 2);
+    if (i / 8 % 2) b.z_coefficient = 0;
+    if (i >= 16 && c.gate != PHIBAL_GATE_TOPK_SOFTMAX)
+      c.gate_normalisation = PHIBAL_NORMALISATION_SUM, c.gate_floor = 0.25f;
+    if (i >= 8 && i < 16 && b.method != BALANCE_QUANTILE)
+      c.expert_groups = 2, c.active_groups = 1, c.group_score = PHIBAL_GROUP_LARGEST;
+    if (i >= 16 && i % 2) c.selection_score = PHIBAL_SCORE_PROBABILITY;
+    if (i % 4 == 3) c.hash_layers = 1;
+    if (i % 6 == 5)
+      c.zero_experts = 2;
+    else if (i % 3 == 1)
+      b.capacity_factor = 0.75f;
+    if (i % 5 == 4) c.recompute = RECOMPUTE_LAYERS;
+    model *one = routed_step(&c, &b, 3, NULL, taken, &sum[0]);
+    model *two = routed_step(&c, &b, 3, taken, again, &sum[1]);
+    const size_t bytes = sizeof *taken * (size_t)(BATCH * 2 * LENGTH * c.active);
+    cr_expect_eq(memcmp(taken, again, bytes), 0, "case %d: other routes", i);
+    cr_expect_eq(memcmp(&sum[0], &sum[1], sizeof *sum), 0, "case %d: losses", i);
+    check_same(one, two, "replayed");
+    if (b.capacity_factor > 0) cr_expect_gt(sum[0].dropped, 0);
+    model *other = routed_step(&c, &b, 4, NULL, others, &sum[2]);
+    if (c.hash_layers < 2) cr_expect_neq(memcmp(taken, others, bytes), 0, "case %d", i);
+    model *replayed = routed_step(&c, &b, 4, taken, again, &sum[1]);
+    cr_expect_eq(memcmp(taken, again, bytes), 0, "case %d: not the routes that were given", i);
+    cr_expect_neq(sum[1].cross_entropy, sum[2].cross_entropy, "case %d", i);
+    cr_expect_neq(sum[1].cross_entropy, sum[0].cross_entropy, "case %d", i);
+    for (int32_t layer = 0; layer < 2; layer++)
+      cr_expect_eq(memcmp(model_step_loads(one, layer)->count,
+                          model_step_loads(replayed, layer)->count, 6 * sizeof(int64_t)),
+                   0, "case %d: counts", i);
+    model_destroy(one), model_destroy(two), model_destroy(other), model_destroy(replayed);
+  }
+}
+
+/* Evaluation selects by itself; routes that are none are refused. */
+Test(model, routes_that_are_refused) {
+  static uint16_t taken[BATCH * 2 * LENGTH * 2];
+  model_losses losses, own, evaluated;
+  model *m = routed_step(&wide, &phi, 3, NULL, taken, &losses);
+  const int last = 2 * LENGTH + LENGTH - 1; /* padding, of the third sequence */
+  cr_assert_eq(tokens[last], -1);
+  cr_expect_eq(taken[(2 * 2 * LENGTH + LENGTH - 1) * 2], UINT16_MAX);
+  cr_assert_eq(model_evaluate(m, 8, tokens, targets, &own, NULL), PHIBAL_OK);
+  const uint16_t kept[2] = {taken[0], taken[1]};
+  const uint16_t wrong[][2] = {{1, 1}, {2, 6}, {UINT16_MAX, 1}, {UINT16_MAX, UINT16_MAX}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    memcpy(taken, wrong[i], sizeof kept);
+    cr_assert_eq(model_step_begin(m, make_batch()), PHIBAL_OK);
+    model_set_routes(m, taken);
+    cr_expect_eq(model_forward_backward(m, 8, tokens, targets, &losses), PHIBAL_ERROR_ARGUMENT,
+                 "%d, %d are accepted", wrong[i][0], wrong[i][1]);
+  }
+  cr_assert_eq(model_evaluate(m, 8, tokens, targets, &evaluated, NULL), PHIBAL_OK);
+  cr_expect_eq(own.cross_entropy, evaluated.cross_entropy);
+  model_destroy(m);
+}
+
 Test(model, threads_do_not_change_a_bit) {
   for (int method = BALANCE_PHI; method <= BALANCE_DENSE; method++) {
     balance_config balance = phi;
