@@ -338,6 +338,46 @@ static phibal_status backward(device *d, int32_t batch) {
   return check_call(d, status);
 }
 
+/* Routes that are given, to where each layer has its own. */
+static phibal_status give_routes(device *d, int32_t batch, const int32_t *tokens) {
+  model *m = &d->model;
+  const int64_t n = (int64_t)batch * m->config.sequence, routes = n * m->config.active;
+  const device_input *in = &d->inputs[d->calls];
+  phibal_status status = PHIBAL_OK;
+  d->host->tokens = tokens;
+  for (int32_t i = 0; in->given && i < m->moe_layers; i++) {
+    layer_activations *on = &m->layers[m->config.dense_layers + i];
+    layer_activations host = {.experts = in->given + i * routes};
+    on->given = model_give(d->host, &host, i, n, true);
+    RUN(d->library.copy(on->experts, host.experts, sizeof *on->experts * (size_t)routes, &d->call));
+  }
+  return status;
+}
+
+static phibal_status take_routes(device *d, int32_t batch) {
+  const model *m = &d->model;
+  const int64_t routes = (int64_t)batch * m->config.sequence * m->config.active;
+  device_input *in = &d->inputs[d->calls];
+  phibal_status status = PHIBAL_OK;
+  in->to = d->host->taken;
+  in->batch = batch;
+  for (int32_t i = 0; in->taken && i < m->moe_layers; i++)
+    RUN(d->library.copy(in->taken + i * routes, m->layers[m->config.dense_layers + i].experts,
+                        sizeof *in->taken * (size_t)routes, &d->call));
+  return check_call(d, status);
+}
+
+/* Those of the step's calls, which have come to the host. */
+static void keep_routes(const device *d) {
+  const model *m = &d->model;
+  for (int32_t call = 0; call < d->calls; call++) {
+    const device_input *in = &d->inputs[call];
+    const int64_t routes = (int64_t)in->batch * m->config.sequence * m->config.active;
+    for (int32_t i = 0; in->taken && i < m->moe_layers; i++)
+      model_take_routes(d->host, i, in->batch, in->taken + i * routes, in->to);
+  }
+}
+
 /* Tokens, targets, mask and the rows of dense layers to the device; the call's tokens are counted
    here. */
 static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
@@ -354,6 +394,10 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
                              "device: isolated documents (model_set_starts) must be set at the "
                              "beginning, for all calls or none");
   const device_input *in = &d->inputs[d->calls];
+  if (!in->given != !d->host->routes || !in->taken != !d->host->taken)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "device: routes (model_set_routes) must be set at the beginning, for "
+                             "all calls or none");
   phibal_status status = model_check_call(&m->config, batch, tokens, targets, in->mask);
   if (status) return status;
   const model_batch seen = model_batch_count((int64_t)n, tokens, targets);
@@ -371,6 +415,7 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
   if (d->starts) RUN(l->copy(d->starts, in->starts, sizeof *d->starts * n, &d->call));
   RUN(l->copy(m->scratch.mask, in->mask, n, &d->call));
   RUN(l->copy(d->dense_offsets, in->dense_offsets, sizeof d->host_dense, &d->call));
+  RUN(give_routes(d, batch, tokens));
   RUN(zero_loads(d, &d->call_loads));
   return check_call(d, status);
 }
@@ -379,6 +424,7 @@ phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *t
                                       const int32_t *targets) {
   phibal_status status = accept(d, batch, tokens, targets);
   RUN(forward(d, batch));
+  RUN(take_routes(d, batch));
   RUN(device_balance(d));
   RUN(head(d, batch));
   RUN(backward(d, batch));
@@ -437,6 +483,7 @@ phibal_status device_finish_wait(device *d, model_losses *losses, double *norm) 
   RUN(broken(d));
   if (status) return status;
   keep_loads(d);
+  keep_routes(d);
   const device_sums *sums = come(d, d->sums);
   o->beta1_power *= o->config.beta1;
   o->beta2_power *= o->config.beta2;

@@ -32,9 +32,11 @@ typedef struct device device;
 
 /* `kind` is "cuda" or "host-cuda", the same kernels compiled for the host. `calls` is the most
    micro-batches of a step. Where the host model has starts of documents (model_set_starts), every
-   call is to have them set before, and where it has not, none. `ranks`: those that train the model
-   together, which outlive the device; null: this process alone. They have to make the same calls.
-   PHIBAL_ERROR_UNSUPPORTED names what of the configuration has no kernels there. */
+   call is to have them set before, and where it has not, none; likewise with routes that are given,
+   and those that are taken (model_set_routes), which are there after device_step_finish. `ranks`:
+   those that train the model together, which outlive the device; null: this process alone. They
+   have to make the same calls. PHIBAL_ERROR_UNSUPPORTED names what of the configuration has no
+   kernels there. */
 phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
                             int32_t calls, const parallel *ranks, device **created);
 void device_destroy(device *d);

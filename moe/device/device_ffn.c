@@ -50,9 +50,10 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   const device_library *l = &d->library;
   model *m = &d->model;
   layer_activations *on = &m->layers[layer];
-  const phibal_router router = model_router(&d->model.config);
+  const phibal_router router =
+      on->given ? model_given_router(&m->config) : model_router(&m->config);
   const phibal_cuda_loads call = loads_of(d, &d->call_loads, moe_layer);
-  const float *bias = model_has_bias(&m->config, m->balance.method)
+  const float *bias = model_has_bias(&m->config, m->balance.method) && !on->given
                           ? m->bias + (int64_t)moe_layer * m->config.experts
                           : NULL;
   phibal_status status =
@@ -255,7 +256,7 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
   const int64_t width = c->width;
-  const phibal_router router = model_router(&d->model.config);
+  const phibal_router router = on->given ? model_given_router(c) : model_router(c);
   const double global = (double)m->global.tokens;
   phibal_status status = PHIBAL_OK;
   const float *dy = device_stream_gradient(d, tokens * width, &status);

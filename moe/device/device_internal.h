@@ -103,6 +103,10 @@ typedef struct device_input {
   int32_t *tokens, *targets, *starts;
   uint8_t *mask;
   int64_t *dense_offsets; /* [2] */
+  /* Routes that are given, and (from the device) taken, [layers with experts][T][k]; null: none. */
+  int32_t *given, *taken;
+  uint16_t *to; /* not pinned: where the host wants those that are taken */
+  int32_t batch;
 } device_input;
 
 struct device {
@@ -191,9 +195,9 @@ phibal_status device_exchange_backward(device *d, int32_t layer, const float *ga
 /* Sums of the gradients over the ranks that have them, and the whole gradient's norm. */
 phibal_status device_exchange_gradients(device *d);
 
-/* device_balance.c (model_balance.c): between the passes of a call, of all layers at once, since the
-   backward pass is the first to need them: the loads, the prices, and the losses of this call. Then
-   what the step leaves behind. */
+/* device_balance.c (model_balance.c): between the passes of a call, of all layers at once, since
+   the backward pass is the first to need them: the loads, the prices, and the losses of this call.
+   Then what the step leaves behind. */
 phibal_status device_balance(device *d);
 phibal_status device_balance_finish(device *d);
 

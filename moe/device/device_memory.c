@@ -46,6 +46,7 @@ static void allocate_state(device *d, arena *a) {
 static void allocate_pinned(device *d, arena *a) {
   const model *m = &d->model;
   const int64_t tokens = (int64_t)m->batch * m->config.sequence;
+  const int64_t routes = m->moe_layers * tokens * m->config.active;
   for (int32_t i = 0; i < d->most_calls; i++)
     d->inputs[i] = (device_input){
         .tokens = arena_take(a, tokens, sizeof(int32_t)),
@@ -53,6 +54,8 @@ static void allocate_pinned(device *d, arena *a) {
         .starts = d->host->starts ? arena_take(a, tokens, sizeof(int32_t)) : NULL,
         .mask = arena_take(a, tokens, 1),
         .dense_offsets = arena_take(a, 2, sizeof(int64_t)),
+        .given = d->host->routes ? arena_take(a, routes, sizeof(int32_t)) : NULL,
+        .taken = d->host->taken ? arena_take(a, routes, sizeof(int32_t)) : NULL,
     };
   d->host_offsets =
       arena_take(a, m->config.layers * (m->config.experts + 1), sizeof *d->host_offsets);

@@ -457,6 +457,8 @@ phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tok
   const model_batch seen = model_batch_count((int64_t)batch * m->config.sequence, tokens, targets);
   m->step.targets += seen.targets;
   m->step.tokens += seen.tokens;
+  for (int32_t i = 0; m->taken && i < m->moe_layers; i++)
+    model_take_routes(m, i, batch, m->layers[m->config.dense_layers + i].experts, m->taken);
   m->times.total += model_now() - start;
   return status;
 }

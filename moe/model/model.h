@@ -336,14 +336,12 @@ typedef struct model_adapters {
    model. Not where ranks divide the experts. */
 void model_set_adapters(model *m, const model_adapters *adapters, int64_t first_token);
 
-/* Recorded routes, of the calls of forward_backward that follow: experts [batch][layers with
-   experts][S][k] in the order of their slots, 65535 for padding. They are trained on in the place
-   of those that the model would select; null (as at first): none. They have to be there until
-   others are set. Evaluation does not take them. Experts that are not k different ones of a token's
-   are PHIBAL_ERROR_ARGUMENT. */
-void model_set_routes(model *m, const uint16_t *routes);
-/* The routes of the last call of forward_backward, of `batch` sequences, in the same way. */
-void model_take_routes(const model *m, int32_t batch, uint16_t *routes);
+/* Routes of the calls of forward_backward that follow: experts [batch][layers with experts][S][k]
+   in the order of their slots, 65535 for padding. Those that are given are trained on in the place
+   of those that the model would select; those of a call are left in `taken`. Null (as at first):
+   none. They have to be there until others are set. Evaluation knows nothing of them. Given experts
+   that are not k different ones of a token's are PHIBAL_ERROR_ARGUMENT. */
+void model_set_routes(model *m, const uint16_t *given, uint16_t *taken);
 
 /* Of a layer with hash routing, its number among those with experts: the k experts of a token, in
    the order of their slots. */

@@ -75,8 +75,9 @@ phibal_router model_given_router(const model_config *c) {
   return router;
 }
 
-void model_set_routes(model *m, const uint16_t *routes) {
-  m->routes = routes;
+void model_set_routes(model *m, const uint16_t *given, uint16_t *taken) {
+  m->routes = given;
+  m->taken = taken;
 }
 
 /* Where the routes of a layer and a sequence begin. */
@@ -85,16 +86,13 @@ static int64_t place_of(const model *m, int32_t moe_layer, int64_t sequence) {
   return (sequence * m->moe_layers + moe_layer) * layer;
 }
 
-void model_take_routes(const model *m, int32_t batch, uint16_t *routes) {
-  const model_config *c = &m->config;
-  const int64_t n = (int64_t)c->sequence * c->active;
-  for (int32_t layer = 0; layer < m->moe_layers; layer++) {
-    const int32_t *experts = m->layers[c->dense_layers + layer].experts;
+void model_take_routes(const model *m, int32_t moe_layer, int32_t batch, const int32_t *experts,
+                       uint16_t *taken) {
+  const int64_t n = (int64_t)m->config.sequence * m->config.active;
 #pragma omp parallel for schedule(static)
-    for (int32_t s = 0; s < batch; s++)
-      for (int64_t i = 0; i < n; i++)
-        routes[place_of(m, layer, s) + i] = (uint16_t)experts[s * n + i];
-  }
+  for (int32_t s = 0; s < batch; s++)
+    for (int64_t i = 0; i < n; i++)
+      taken[place_of(m, moe_layer, s) + i] = (uint16_t)experts[s * n + i];
 }
 
 /* -1 for padding. */

@@ -138,7 +138,8 @@ struct model {
   int64_t steps;                    /* finished */
   const int32_t *starts;            /* of the documents in the call's sequences; null */
   const int32_t *tokens;            /* of the call */
-  const uint16_t *routes;           /* recorded, of calls that train; null: none */
+  const uint16_t *routes;           /* given to calls that train; null: none */
+  uint16_t *taken;                  /* those of the call that trains; null */
   uint16_t *hash;                   /* [hash layers][V][k]; null: none, or on a device */
   /* Of a call of model_continue, the positions whose rows it makes; rows 0 elsewhere: all. */
   int32_t first, rows;
@@ -206,6 +207,9 @@ phibal_router model_router(const model_config *config);
 phibal_router model_given_router(const model_config *config);
 /* Fills m->hash. */
 void model_fill_hash(model *m);
+/* The routes [batch][S][k] of a layer to where model_set_routes has them. */
+void model_take_routes(const model *m, int32_t moe_layer, int32_t batch, const int32_t *experts,
+                       uint16_t *taken);
 /* Whether the call's selection in a layer is given; then it is in on->experts. */
 bool model_give(const model *m, layer_activations *on, int32_t moe_layer, int64_t tokens,
                 bool training);

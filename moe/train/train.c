@@ -295,15 +295,13 @@ static phibal_status trainer_create(trainer *t) {
   }
   if (!status) status = open_routes(t);
   const int32_t micro = micro_sequences(t);
-  if (!status && o->device && (t->given || t->taken))
-    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                               "training on a device has no training.record_routes and "
-                               "training.replay_routes yet");
   if (!status && o->device && c->lora.rank)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no adapters (lora.rank) yet");
-  if (!status)
-    model_set_starts(t->model, t->mixture.apart ? t->starts : NULL); /* the device asks */
+  if (!status) { /* the device asks */
+    model_set_starts(t->model, t->mixture.apart ? t->starts : NULL);
+    model_set_routes(t->model, t->given, t->taken);
+  }
   if (!status && o->device)
     status = device_create(o->device, t->model, &t->optimizer, c->training.precision,
                            (t->own + micro - 1) / micro, t->parallel.launched ? &t->parallel : NULL,
@@ -401,10 +399,10 @@ static phibal_status compute_gradient(trainer *t, model_batch batch, model_losse
     model_set_adapters(t->model, t->lora.dropout > 0 ? &t->lora.adapters : NULL,
                        (read + first + i) * c->model.sequence);
     const int64_t routes = i * routes_of_sequence(&t->routes);
-    model_set_routes(t->model, t->given ? t->given + routes : NULL);
+    model_set_routes(t->model, t->given ? t->given + routes : NULL,
+                     t->taken ? t->taken + routes : NULL);
     status = model_forward_backward(t->model, n, t->tokens + offset, t->targets + offset, &losses);
     if (status) break;
-    if (t->taken) model_take_routes(t->model, n, t->taken + routes);
     sum->cross_entropy += losses.cross_entropy;
     sum->correct += losses.correct;
     sum->targets += losses.targets;
@@ -428,7 +426,10 @@ static phibal_status device_step(trainer *t, model_batch batch, double lr, model
   for (int32_t i = 0; !status && i < t->own; i += micro) {
     const int32_t n = t->own - i < micro ? t->own - i : micro;
     const size_t offset = (size_t)(first + i) * (size_t)c->model.sequence;
+    const int64_t routes = i * routes_of_sequence(&t->routes);
     model_set_starts(t->model, t->mixture.apart ? t->starts + offset : NULL);
+    model_set_routes(t->model, t->given ? t->given + routes : NULL,
+                     t->taken ? t->taken + routes : NULL);
     status = device_forward_backward(t->device, n, t->tokens + offset, t->targets + offset);
   }
   if (!status) status = device_step_finish(t->device, lr, sum, norm);

@@ -152,6 +152,7 @@ for key in loss gradient_norm balance_loss z_loss; do
 done
 
 # The weights and moments came back to the host, and went out again.
+digest() { sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' "$1/result.json"; }
 losses() { grep -o '"loss":[^,]*' "$1/metrics.jsonl"; }
 train again --method switch --steps 3 --device $device --set checkpoint.every=2
 [ "$(losses cuda-switch)" = "$(losses again)" ] || fail "two runs differ"
@@ -174,6 +175,24 @@ kill -9 $pid 2>/dev/null || :
 wait $pid || :
 "$phibal" train --resume longer --device $device --quiet >log 2>error || { cat error >&2; fail "a killed continuation"; }
 [ "$(losses again)" = "$(losses longer)" ] && grep -q '"steps": 10' longer/result.json || fail "a continued run differs"
+
+# Routes that the CPU has recorded in other weights, which these would not choose: beside the CPU that replays them, and
+# in bfloat16; what a device has taken is what it was given. Its own, again to the bit.
+train recorded --steps 4 --from cpu-phi --record-routes recorded.routes
+free="--steps 4 --method loss-free --set balance.bias_rate=0.05 --set model.expert_groups=4 --set model.active_groups=2"
+train replayed-cpu $free --replay-routes recorded.routes
+train replayed-device $free --replay-routes recorded.routes --record-routes device.routes --device $device
+train replayed-half $free --replay-routes recorded.routes --record-routes half.routes --device $device \
+  --set training.precision=bfloat16
+train chosen $free --record-routes chosen.routes --device $device
+for key in loss gradient_norm; do close replayed-cpu replayed-device $key 1e-5 4; done
+cmp recorded.routes device.routes && cmp recorded.routes half.routes || fail "a device has not the routes that it was given"
+! cmp -s recorded.routes chosen.routes || fail "a device chooses the same"
+differ chosen replayed-device gradient_norm 4
+train chosen-again $free --replay-routes chosen.routes --record-routes again.routes --device $device \
+  --set training.recompute=layers
+cmp chosen.routes again.routes && [ "$(losses chosen)" = "$(losses chosen-again)" ] || fail "a device's own routes, replayed"
+[ "$(digest chosen)" = "$(digest chosen-again)" ] || fail "a device's own routes, replayed: other weights"
 
 # In bfloat16: the same bits each time, stopped and resumed too; the masters are what is kept.
 train half --steps 6 --device $device --set training.precision=bfloat16

@@ -226,10 +226,9 @@ static model *routed_step(const model_config *c, const balance_config *b, uint64
   for (int part = 0; part < 2; part++) {
     model_losses losses;
     const int first = part * (BATCH / 2) * LENGTH;
-    model_set_routes(m, given ? given + part * half : NULL);
+    model_set_routes(m, given ? given + part * half : NULL, taken + part * half);
     cr_assert_eq(model_forward_backward(m, BATCH / 2, tokens + first, targets + first, &losses),
                  PHIBAL_OK, "%s", phibal_status_message());
-    model_take_routes(m, BATCH / 2, taken + part * half);
     sum->cross_entropy += losses.cross_entropy;
     sum->balance += losses.balance;
     sum->z += losses.z;
@@ -301,7 +300,7 @@ Test(model, routes_that_are_refused) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     memcpy(taken, wrong[i], sizeof kept);
     cr_assert_eq(model_step_begin(m, make_batch()), PHIBAL_OK);
-    model_set_routes(m, taken);
+    model_set_routes(m, taken, NULL);
     cr_expect_eq(model_forward_backward(m, 8, tokens, targets, &losses), PHIBAL_ERROR_ARGUMENT,
                  "%d, %d are accepted", wrong[i][0], wrong[i][1]);
   }

@@ -56,6 +56,13 @@ for key in balance_loss z_loss loss; do
   near 1e-5 "$(step four 4 | value $key)" "$(step cpu-four 4 | value $key)" || fail "micro-batches: $key"
 done
 
+# Routes of one process in other weights, replayed by ranks.
+"$phibal" train $device --from cpu/$first --out recorded --record-routes recorded.routes >log 2>error || fail "recorded"
+on 2 $device --out replayed --micro 2 --replay-routes recorded.routes --record-routes replayed.routes || fail "replayed"
+on 2 $device --out chosen --micro 2 --record-routes chosen.routes || fail "chosen"
+cmp recorded.routes replayed.routes || fail "two ranks replay other routes"
+! cmp -s recorded.routes chosen.routes || fail "two ranks choose the same"
+
 # What m follows and where it begins; frequencies of the global batch, of all ranks' tokens.
 follow="--track frequency --set balance.start=zero-corrected --set balance.alpha=0.05"
 "$phibal" train $device --out alone-follow $follow >log 2>error || fail "frequencies"

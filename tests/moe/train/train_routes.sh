@@ -128,7 +128,6 @@ file "another layers with experts: 2, here 3" phi.routes --set model.dense_layer
 file "another model.sequence: 32, here 16" phi.routes --set model.sequence=16
 file "another batch.sequences: 4, here 2" phi.routes --batch 2
 file "no layer has experts" phi.routes --method dense
-file "training on a device has no training.record_routes and training.replay_routes yet" phi.routes --device host-cuda
 file "'phi.routes' is the file that is read" phi.routes --record-routes phi.routes --overwrite
 ln phi.routes linked.routes
 file "'linked.routes' is the file that is read" phi.routes --record-routes linked.routes --overwrite
