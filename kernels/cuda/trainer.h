@@ -253,6 +253,35 @@ phibal_status phibal_cuda_narrow(int64_t n, const float *x, void *to, const phib
 /* to[i] = x[i] factor / divisor, in binary64, rounded once more to binary32; to may be x */
 phibal_status phibal_cuda_scale(int64_t n, const float *x, double factor, double divisor, float *to,
                                 const phibal_cuda *call);
+/* to[i] = (1 - eta) to[i] + eta x[i], correctly rounded, of either sign */
+phibal_status phibal_cuda_average(int64_t n, float eta, const float *x, float *to,
+                                  const phibal_cuda *call);
+
+/* (L7) over ranks, of rows of required biases: PHIBAL_CUDA_QUANTILE_ROUNDS and one more, from 0 on,
+   between which the caller adds up `count` [rows] over the ranks. A round narrows the keys low ..
+   high [rows] by what was counted, and counts anew; the last one writes the quantiles. `tokens` may
+   be 0. Failures as phibal_cuda_quantile's. */
+#define PHIBAL_CUDA_QUANTILE_ROUNDS 32
+phibal_status phibal_cuda_quantile_round(int32_t round, int64_t rows, int64_t tokens,
+                                         int64_t stride, const float *required, int64_t place,
+                                         int32_t *low, int32_t *high, uint64_t *count,
+                                         float *quantile, const phibal_cuda *call);
+
+/* (L8) range [layers][2] = min_e low[e] - by and max_e high[e] + by of [layers][E] numbers. */
+phibal_status phibal_cuda_quantile_range(int32_t layers, int32_t experts, const float *low,
+                                         const float *high, double by, float *range,
+                                         const phibal_cuda *call);
+/* phibal_quantile_histogram of one layer over its range [2], and phibal_quantile_interpolated of
+   the counts [E][bins], after which they are 0. Where the range is one number that is the quantile,
+   and nothing is counted. Numbers outside, and numbers of tokens that are not one for all experts,
+   are reported. */
+phibal_status phibal_cuda_quantile_histogram(int32_t experts, int64_t tokens, int64_t stride,
+                                             const float *required, const float *range,
+                                             int32_t bins, uint64_t *count,
+                                             const phibal_cuda *call);
+phibal_status phibal_cuda_quantile_interpolated(int32_t experts, int32_t active, int64_t tokens,
+                                                const float *range, int32_t bins, uint64_t *count,
+                                                float *quantile, const phibal_cuda *call);
 
 /* Dense products, which add up in binary32: y [rows][out] = x [rows][in] w^T, or `to` + that where
    it is not null, which may be y; x_gradient = y_gradient w; w_gradient = y_gradient^T x, or with

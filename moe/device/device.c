@@ -34,8 +34,6 @@ static phibal_status check(const model *m, model_precision precision) {
       {b->external != NULL, "a potential from a file"},
       {b->capacity_factor > 0, "balance.capacity_factor"},
       {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
-      {b->method == BALANCE_PHI_BIAS, "balance.method: phi-bias"},
-      {b->method == BALANCE_QUANTILE, "balance.method: quantile"},
   };
   for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
     if (missing[i].asked)
@@ -253,6 +251,7 @@ phibal_status device_step_begin(device *d, model_batch global) {
   m->global = global;
   m->step = (model_batch){0, 0};
   d->calls = 0;
+  d->quantiles.tokens = 0;
   if (!d->waited) status = wait_for(d); /* a step that has failed may still be reading its inputs */
   device_failures_in(d, m->config.layers);
   RUN(l->zero(d->results, d->results_bytes, &d->call));
@@ -428,6 +427,7 @@ phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *t
   RUN(device_balance(d));
   RUN(head(d, batch));
   RUN(backward(d, batch));
+  d->quantiles.tokens += (int64_t)batch * d->model.config.sequence;
   d->calls++;
   return status;
 }

@@ -102,18 +102,97 @@ phibal_status device_balance(device *d) {
   return check_call(d, status);
 }
 
+phibal_status device_balance_require(device *d, int32_t layer, int32_t moe_layer, int64_t tokens,
+                                     const float *scores) {
+  const model *m = &d->model;
+  const device_quantiles *q = &d->quantiles;
+  phibal_router router = model_router(&m->config);
+  if (scores) router.score = PHIBAL_SCORE_OF_GATE;
+  float *to = q->required + (int64_t)moe_layer * m->config.experts * q->room + q->tokens;
+  return d->library.quantile_required(&router, tokens, scores ? scores : m->layers[layer].logits,
+                                      m->bias + (int64_t)moe_layer * m->config.experts,
+                                      m->scratch.mask, q->room, to, &d->call);
+}
+
+/* (L7) The place-th of each row's numbers, of all ranks. */
+static phibal_status order_statistic(device *d, int64_t place, float *quantile) {
+  const device_library *l = &d->library;
+  const device_quantiles *q = &d->quantiles;
+  const int32_t E = d->model.config.experts, L = d->model.moe_layers;
+  const int64_t rows = (int64_t)L * E;
+  phibal_status status = PHIBAL_OK;
+  for (int32_t i = 0; i < L && !d->ranks && !status; i++)
+    status = l->quantile(E, q->tokens, q->room, q->required + (int64_t)i * E * q->room, place,
+                         quantile + (int64_t)i * E, &d->call);
+  for (int32_t round = 0; round <= PHIBAL_CUDA_QUANTILE_ROUNDS && d->ranks && !status; round++) {
+    status = l->quantile_round(round, rows, q->tokens, q->room, q->required, place, q->low, q->high,
+                               q->below, quantile, &d->call);
+    if (round < PHIBAL_CUDA_QUANTILE_ROUNDS)
+      RUN(l->ranks_sum_integers(d->ranks, rows, q->below, &d->call));
+  }
+  return status;
+}
+
+/* (L8) of every layer, into d->state. */
+static phibal_status of_histograms(device *d) {
+  const device_library *l = &d->library;
+  const model *m = &d->model;
+  const device_quantiles *q = &d->quantiles;
+  const int32_t E = m->config.experts, bins = m->balance.quantile_bins;
+  const bool known = m->config.gate == PHIBAL_GATE_SIGMOID;
+  const float *low = known ? m->bias : d->state, *high = known ? m->bias : d->prices;
+  phibal_status status = PHIBAL_OK;
+  if (!known) status = order_statistic(d, 1, d->state);
+  if (!known) RUN(order_statistic(d, m->global.tokens, d->prices));
+  RUN(l->quantile_range(m->moe_layers, E, low, high, known ? 1.0 : 0.0, q->range, &d->call));
+  for (int32_t i = 0; i < m->moe_layers; i++) {
+    RUN(l->quantile_histogram(E, q->tokens, q->room, q->required + (int64_t)i * E * q->room,
+                              q->range + 2 * (int64_t)i, bins, q->histogram, &d->call));
+    if (d->ranks) RUN(l->ranks_sum_integers(d->ranks, (int64_t)E * bins, q->histogram, &d->call));
+    RUN(l->quantile_interpolated(E, m->config.active, m->global.tokens, q->range + 2 * (int64_t)i,
+                                 bins, q->histogram, d->state + (int64_t)i * E, &d->call));
+  }
+  return status;
+}
+
+static phibal_status quantile_biases(device *d) {
+  const model *m = &d->model;
+  const int32_t E = m->config.experts;
+  const int64_t place = phibal_quantile_place(E, m->config.active, m->global.tokens);
+  phibal_status status =
+      m->balance.quantile_bins ? of_histograms(d) : order_statistic(d, place, d->state);
+  phibal_cuda_balance b = of_layers(d);
+  b.frequencies = d->state;
+  b.frequency_centred = d->prices;
+  RUN(d->library.balance_step(&b, &d->call));
+  RUN(d->library.average((int64_t)m->moe_layers * E, m->balance.quantile_eta, d->prices, m->bias,
+                         &d->call));
+  return status;
+}
+
 phibal_status device_balance_finish(device *d) {
   const model *m = &d->model;
-  if (m->moe_layers == 0) return PHIBAL_OK;
-  if (m->balance.method == BALANCE_PHI) {
-    const phibal_cuda_balance b = tracked(d, m->m);
-    return d->library.balance_step(&b, &d->call);
-  }
-  if (m->balance.method != BALANCE_LOSS_FREE) return PHIBAL_OK;
+  const int64_t n = (int64_t)m->moe_layers * m->config.experts;
   phibal_cuda_balance b = of_layers(d);
-  b.tokens = d->step_loads.tokens;
-  b.count = d->step_loads.count;
-  b.rate = m->balance.bias_rate;
-  b.bias = m->bias;
-  return d->library.balance_step(&b, &d->call);
+  phibal_status status = PHIBAL_OK;
+  if (n == 0) return PHIBAL_OK;
+  switch (m->balance.method) {
+  case BALANCE_PHI:
+    b = tracked(d, m->m);
+    return d->library.balance_step(&b, &d->call);
+  case BALANCE_PHI_BIAS: /* (L9) */
+    status = track_and_price(d, m->m);
+    RUN(d->library.scale(n, d->prices, -m->balance.bias_scale, 1.0, m->bias, &d->call));
+    return status;
+  case BALANCE_LOSS_FREE:
+    b.tokens = d->step_loads.tokens;
+    b.count = d->step_loads.count;
+    b.rate = m->balance.bias_rate;
+    b.bias = m->bias;
+    return d->library.balance_step(&b, &d->call);
+  case BALANCE_QUANTILE:
+    return quantile_biases(d);
+  default:
+    return PHIBAL_OK;
+  }
 }

@@ -56,9 +56,15 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   const float *bias = model_has_bias(&m->config, m->balance.method) && !on->given
                           ? m->bias + (int64_t)moe_layer * m->config.experts
                           : NULL;
+  const bool quantile = m->balance.method == BALANCE_QUANTILE;
+  /* Quantiles need the probabilities that experts are selected by, for now. */
+  float *scores = quantile && m->config.selection_score == PHIBAL_SCORE_PROBABILITY
+                      ? m->scratch.logit_gradient
+                      : NULL;
   phibal_status status =
-      l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask, NULL,
-                        on->experts, on->gates, on->logsumexp, call, &d->zeroed);
+      l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask,
+                        scores, on->experts, on->gates, on->logsumexp, call, &d->zeroed);
+  if (quantile) RUN(device_balance_require(d, layer, moe_layer, tokens, scores));
   if (m->balance.z_coefficient > 0 && d->shares[d->calls] > 0)
     RUN(l->z_loss(tokens, m->balance.z_coefficient, on->logsumexp, m->scratch.mask,
                   d->losses + (2 * (int64_t)d->calls + 1) * m->moe_layers + moe_layer, &d->zeroed));

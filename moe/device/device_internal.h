@@ -54,6 +54,13 @@
   X(loads_add)                                                                                     \
   X(balance_step)                                                                                  \
   X(scale)                                                                                         \
+  X(average)                                                                                       \
+  X(quantile_required)                                                                             \
+  X(quantile)                                                                                      \
+  X(quantile_round)                                                                                \
+  X(quantile_range)                                                                                \
+  X(quantile_histogram)                                                                            \
+  X(quantile_interpolated)                                                                         \
   X(z_loss)                                                                                        \
   X(z_loss_workspace)                                                                              \
   X(permutation)                                                                                   \
@@ -95,6 +102,18 @@ typedef struct device_sums {
   int64_t correct, targets;
 } device_sums;
 
+/* Quantile balancing, as model_required, of all layers: what each token of the step so far would
+   need. Of the order statistic over ranks: keys and counts of each row. Of the histogram: its
+   ranges and the counts of one layer, which are 0 between layers. */
+typedef struct device_quantiles {
+  float *required; /* [moe layers][E][room] */
+  int64_t tokens, room;
+  int32_t *low, *high; /* [moe layers][E] */
+  uint64_t *below;     /* [moe layers][E] */
+  float *range;        /* [moe layers][2] */
+  uint64_t *histogram; /* [E][bins] */
+} device_quantiles;
+
 typedef struct device_exchange device_exchange;
 
 /* Pinned: what a call takes to the device. Each call of a step has its own, so that none has to
@@ -135,6 +154,7 @@ struct device {
   float *mean, *state;                      /* [moe layers][E] */
   float *prices;                            /* [moe layers][E], this call's if has_price */
   bool has_price;
+  device_quantiles quantiles;
   float *losses;  /* [calls][2][moe layers], balance and z of each call */
   double *shares; /* [calls] of the global batch, on the host */
   int32_t calls, most_calls;
@@ -199,6 +219,10 @@ phibal_status device_exchange_gradients(device *d);
    the backward pass is the first to need them: the loads, the prices, and the losses of this call.
    Then what the step leaves behind. */
 phibal_status device_balance(device *d);
+/* Quantile balancing: what the call's tokens would need (L7), by their logits or, where these are
+   not null, the probabilities that experts are selected by. */
+phibal_status device_balance_require(device *d, int32_t layer, int32_t moe_layer, int64_t tokens,
+                                     const float *scores);
 phibal_status device_balance_finish(device *d);
 
 /* device_ffn.c, device_attention.c: one branch of a layer, as the functions of model_internal.h. */

@@ -4,6 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of quantile balancing (model_balance.c). */
+static void allocate_quantiles(device *d, arena *a) {
+  const model *m = &d->model;
+  device_quantiles *q = &d->quantiles;
+  const int64_t E = m->config.experts, rows = m->moe_layers * E;
+  if (m->balance.method != BALANCE_QUANTILE) return;
+  q->room = (int64_t)d->most_calls * m->batch * m->config.sequence;
+  q->required = arena_take(a, rows * q->room, sizeof *q->required);
+  if (d->ranks) {
+    q->low = arena_take(a, rows, sizeof *q->low);
+    q->high = arena_take(a, rows, sizeof *q->high);
+    q->below = arena_take(a, rows, sizeof *q->below);
+  }
+  if (!m->balance.quantile_bins) return;
+  q->range = arena_take(a, 2 * m->moe_layers, sizeof *q->range);
+  q->histogram = arena_take(a, E * m->balance.quantile_bins, sizeof *q->histogram);
+}
+
 /* Allocates or measures parameters, gradients, moments and balancing state. */
 static void allocate_state(device *d, arena *a) {
   model *m = &d->model;
@@ -30,6 +48,7 @@ static void allocate_state(device *d, arena *a) {
   d->mean = arena_take(a, L * E, sizeof(float));
   d->state = arena_take(a, L * E, sizeof(float));
   d->prices = arena_take(a, L * E, sizeof(float));
+  allocate_quantiles(d, a);
   d->loads_sum_count = L * (1 + E * (PHIBAL_LOAD_LIMBS + 1));
   d->loads_sum = d->ranks ? arena_take(a, d->loads_sum_count, sizeof(uint64_t)) : NULL;
   d->blocks = arena_take(a, d->block_count + 1, sizeof(int64_t));

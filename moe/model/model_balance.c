@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <phibal/environment.h>
-#include <phibal/quantile.h>
 #include <stdlib.h>
 #include <string.h>
 

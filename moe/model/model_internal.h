@@ -8,6 +8,8 @@
 #include "head.h"
 #include "model.h"
 
+#include <phibal/quantile.h>
+
 enum { MODEL_ORIGIN = 192 };
 
 /* One layer's part of an array laid out as the tensors: parameters or gradients. Null where the

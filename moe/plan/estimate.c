@@ -1,5 +1,6 @@
 #include "estimate.h"
 #include "moe/lora/lora.h"
+#include <math.h>
 #include <unistd.h>
 
 /* Both at most INT64_MAX, which stands for whatever cannot be addressed. */
@@ -20,12 +21,17 @@ static int64_t activation_bytes(const run_config *config, bool on_device, int32_
 }
 
 /* What quantile balancing keeps of the step's so many sequences (L7): a number for each token,
-   expert and layer. */
-static int64_t required_bytes(const run_config *config, int32_t sequences) {
+   expert and layer. A device has room for whole micro-batches, and for one layer's bins. */
+static int64_t required_bytes(const run_config *config, bool on_device, int32_t sequences) {
   const model_config *m = &config->model;
-  if (config->balance.method != BALANCE_QUANTILE) return 0;
-  const double bytes = (double)sizeof(float) * (m->layers - m->dense_layers) * m->experts *
-                       (double)sequences * m->sequence;
+  const balance_config *b = &config->balance;
+  if (b->method != BALANCE_QUANTILE) return 0;
+  const double micro = fmin(config->batch.micro_sequences, sequences);
+  const double kept = on_device ? ceil(sequences / micro) * micro : sequences;
+  const double bins = on_device ? (double)sizeof(int64_t) * m->experts * b->quantile_bins : 0;
+  const double bytes =
+      (double)sizeof(float) * (m->layers - m->dense_layers) * m->experts * kept * m->sequence +
+      bins;
   return bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX;
 }
 
@@ -83,7 +89,7 @@ run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   e.recomputed_flops = recomputed_flops(config, on_device, e.forward_flops);
   e.step_tokens = (int64_t)config->batch.sequences * m->sequence;
   e.activation_bytes = bytes_sum(activation_bytes(config, on_device, config->batch.micro_sequences),
-                                 required_bytes(config, config->batch.sequences));
+                                 required_bytes(config, on_device, config->batch.sequences));
   return e;
 }
 
@@ -107,7 +113,7 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
                    (int64_t)sizeof(float);
   const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
   e.activation_bytes = bytes_sum(activation_bytes(config, false, own && own < micro ? own : micro),
-                                 required_bytes(config, own));
+                                 required_bytes(config, false, own));
   return e;
 }
 

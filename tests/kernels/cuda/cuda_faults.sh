@@ -189,6 +189,15 @@ frequencies of the call for those of the step|moe/device/device_balance.c|device
 means of loads for frequencies|moe/device/device_balance.c|device|device_balance/phi|FAIL|s/m->balance.track == TRACK_PROBABILITY/true/
 prices at what is not corrected|moe/device/device_balance.c|device|device_balance/phi|FAIL|s/b.m = d->state;/b.m = next;/;s/, d->state, &d->call));/, d->mean, \&d->call));/
 correction of one step earlier|moe/device/device.c|device|device_balance/phi|FAIL|s/m->steps = ++d->host->steps/m->steps = d->host->steps++/
+a bias of prices that are not corrected|moe/device/device_balance.c|device|device_balance/phi_bias|FAIL|s/b.m = d->state;/b.m = next;/
+required biases of the last call alone|moe/device/device.c|device|device_balance/quantile|FAIL|s/d->quantiles.tokens += /d->quantiles.tokens = /
+required biases of the step before|moe/device/device.c|device|device_balance/quantile|FAIL|s/d->quantiles.tokens = 0;//
+place of the tokens and the padding|moe/device/device_balance.c|device|device_balance/quantile|FAIL|s/m->config.active, m->global.tokens);/m->config.active, d->quantiles.tokens);/
+quantiles of logits where probabilities select|moe/device/device_ffn.c|device|device_balance/quantile|FAIL|s/m->config.selection_score == PHIBAL_SCORE_PROBABILITY/false/
+ranges of the biases before|moe/device/device_balance.c|device|device_balance/quantile|FAIL|s/low = known ? m->bias/low = known ? d->mean/
+counts of a round not over all tokens|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/if (thread == 0) count\[e\] = own;/if (thread == 0 \&\& round < 31) count[e] = own;/
+bins of the layer before|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_of*|FAIL|s/row\[i\] = 0;/row[i] += 0;/
+stretch of bins that begins late|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_of*|FAIL|s/before += i < thread ? n : 0;/before += i <= thread ? n : 0;/
 losses read before they are there|moe/device/device.c|device|device/every*|FAIL|s/phibal_status status = wait_for(d);/phibal_status status = PHIBAL_OK;/
 a call that waits|moe/device/device.c|device|device/a_step_is*|no part of a graph|s/RUN(zero_loads(d, &d->call_loads));/&\n  RUN(l->wait(\&d->call));/
 tokens copied from where the caller has them|moe/device/device.c|device|device/a_step_is*|not pinned|s/status = l->copy(d->tokens, in->tokens/status = l->copy(d->tokens, tokens/

@@ -8,9 +8,11 @@ extern "C" {
 #include "moe/model/norm.h"
 #include "moe/model/rope.h"
 }
+#include "kernels/core/balance.h"
 #include "kernels/cuda/trainer.h"
 #include "cuda_device.h"
 #include <cmath>
+#include <phibal/quantile.h>
 
 extern "C" size_t cuda_on_host_shared; /* cuda_on_host.h */
 
@@ -185,6 +187,126 @@ Test(cuda_trainer, numbers_are_scaled_in_binary64) {
                  PHIBAL_ERROR_ARGUMENT);
     OK(phibal_cuda_result(&d.call));
   }
+}
+
+Test(cuda_trainer, averages_of_either_sign) {
+  random_stream r = random_start(SEED, 10, 0);
+  const floats x = numbers(&r, 700, 3);
+  floats to = numbers(&r, 700), want = to;
+  for (size_t i = 0; i < to.size(); i++)
+    want[i] = core_ema_element((double)0.3f, (double)want[i], (double)x[i]);
+  device d(0, 2);
+  OK(phibal_cuda_average(700, 0.3f, x.data(), to.data(), &d.call));
+  cr_expect(same(want, to));
+  cr_expect_eq(phibal_cuda_average(700, 1.5f, x.data(), to.data(), &d.call), PHIBAL_ERROR_ARGUMENT);
+  OK(phibal_cuda_result(&d.call));
+}
+
+/* Required biases of two layers, with padding; many are equal. */
+static const int32_t EXPERTS = 7, ROWS = 2 * EXPERTS;
+static const int64_t COLUMNS = 611, STRIDE = 640;
+static floats required_rows() {
+  random_stream r = random_start(SEED, 11, 0);
+  floats x = numbers(&r, (size_t)(ROWS * STRIDE));
+  for (int32_t e = 0; e < ROWS; e++)
+    for (int64_t t = 0; t < STRIDE; t++) {
+      float &v = x[(size_t)(e * STRIDE + t)];
+      if (t % 3 == 0) v = -0.25f * (float)(t % 7);
+      if (t % 10 == 4) v = INFINITY;
+    }
+  return x;
+}
+static int64_t not_padding() {
+  int64_t n = 0;
+  for (int64_t t = 0; t < COLUMNS; t++) n += t % 10 != 4;
+  return n;
+}
+
+/* Of one rank, and of two that have their parts of the columns, one of them none. */
+Test(cuda_trainer, quantiles_over_ranks) {
+  const floats x = required_rows();
+  for (int64_t cut : {COLUMNS, (int64_t)200, (int64_t)0})
+    for (int64_t place : {(int64_t)1, (int64_t)175, not_padding()}) {
+      floats want((size_t)ROWS), got[2] = {want, want};
+      OK(phibal_quantile(ROWS, COLUMNS, STRIDE, x.data(), place, nullptr, want.data()));
+      device d(0, (int)(cut % 3));
+      std::vector<int32_t> low[2], high[2];
+      std::vector<uint64_t> count[2];
+      for (int i = 0; i < 2; i++) {
+        low[i].assign((size_t)ROWS, 77), high[i].assign((size_t)ROWS, 78);
+        count[i].assign((size_t)ROWS, 79);
+      }
+      for (int32_t round = 0; round <= PHIBAL_CUDA_QUANTILE_ROUNDS; round++) {
+        for (int i = 0; i < 2; i++)
+          OK(phibal_cuda_quantile_round(round, ROWS, i ? COLUMNS - cut : cut, STRIDE,
+                                        x.data() + (i ? cut : 0), place, low[i].data(),
+                                        high[i].data(), count[i].data(), got[i].data(), &d.call));
+        for (size_t e = 0; e < (size_t)ROWS; e++)
+          count[0][e] = count[1][e] = count[0][e] + count[1][e];
+      }
+      cr_expect(same(want, got[0]) && same(want, got[1]), "place %d, %d columns", (int)place,
+                (int)cut);
+      OK(phibal_cuda_result(&d.call));
+    }
+}
+
+Test(cuda_trainer, quantiles_of_histograms) {
+  const floats x = required_rows();
+  const int64_t tokens = not_padding();
+  for (int32_t bins : {1, 5, 300, 4099}) {
+    floats ends[2] = {floats((size_t)ROWS), floats((size_t)ROWS)}, range(4);
+    OK(phibal_quantile(ROWS, COLUMNS, STRIDE, x.data(), 1, nullptr, ends[0].data()));
+    OK(phibal_quantile(ROWS, COLUMNS, STRIDE, x.data(), tokens, nullptr, ends[1].data()));
+    device d(0, bins % 3);
+    OK(phibal_cuda_quantile_range(2, EXPERTS, ends[0].data(), ends[1].data(), 0.0, range.data(),
+                                  &d.call));
+    for (int layer = 0; layer < 2; layer++) {
+      const float *rows = x.data() + layer * EXPERTS * STRIDE, *of = range.data() + 2 * layer;
+      float low = INFINITY, high = -INFINITY;
+      for (int e = 0; e < EXPERTS; e++) {
+        low = fminf(low, ends[0][(size_t)(layer * EXPERTS + e)]);
+        high = fmaxf(high, ends[1][(size_t)(layer * EXPERTS + e)]);
+      }
+      cr_assert(of[0] == low && of[1] == high);
+      std::vector<int64_t> count((size_t)(EXPERTS * bins), 0);
+      std::vector<uint64_t> counted(count.size(), 0);
+      floats want((size_t)EXPERTS), got = want;
+      OK(phibal_quantile_histogram(EXPERTS, COLUMNS, STRIDE, rows, low, high, bins, count.data()));
+      OK(phibal_quantile_interpolated(EXPERTS, 2, low, high, bins, count.data(), want.data()));
+      OK(phibal_cuda_quantile_histogram(EXPERTS, COLUMNS, STRIDE, rows, of, bins, counted.data(),
+                                        &d.call));
+      cr_expect_eq(memcmp(count.data(), counted.data(), count.size() * sizeof count[0]), 0);
+      OK(phibal_cuda_quantile_interpolated(EXPERTS, 2, tokens, of, bins, counted.data(), got.data(),
+                                           &d.call));
+      cr_expect(same(want, got), "%d bins", bins);
+      for (uint64_t n : counted) cr_expect_eq(n, 0);
+    }
+    OK(phibal_cuda_result(&d.call));
+  }
+}
+
+/* Sigmoid scores are in 0 .. 1; all numbers the same; a number that is outside. */
+Test(cuda_trainer, ranges_of_histograms) {
+  random_stream r = random_start(SEED, 12, 0);
+  const floats bias = numbers(&r, 600);
+  floats range(4), quantile(300);
+  float want[4] = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+  for (size_t i = 0; i < 600; i++) {
+    want[i / 300 * 2] = fminf(want[i / 300 * 2], (float)((double)bias[i] - 1.0));
+    want[i / 300 * 2 + 1] = fmaxf(want[i / 300 * 2 + 1], (float)((double)bias[i] + 1.0));
+  }
+  device d(0);
+  OK(phibal_cuda_quantile_range(2, 300, bias.data(), bias.data(), 1.0, range.data(), &d.call));
+  cr_expect_eq(memcmp(range.data(), want, sizeof want), 0);
+  const float one[2] = {0.5f, 0.5f}, narrow_range[2] = {0.0f, 0.4f};
+  const floats x(300 * 8, 0.5f);
+  std::vector<uint64_t> count(300 * 4, 0);
+  OK(phibal_cuda_quantile_histogram(300, 8, 8, x.data(), one, 4, count.data(), &d.call));
+  OK(phibal_cuda_quantile_interpolated(300, 2, 8, one, 4, count.data(), quantile.data(), &d.call));
+  cr_expect(same(quantile, floats(300, 0.5f)));
+  OK(phibal_cuda_result(&d.call));
+  OK(phibal_cuda_quantile_histogram(300, 8, 8, x.data(), narrow_range, 4, count.data(), &d.call));
+  expect_failure(d, PHIBAL_ERROR_DOMAIN, "required bias of expert 0");
 }
 
 Test(cuda_trainer, rope_has_the_cpus_bits) {

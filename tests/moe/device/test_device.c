@@ -651,8 +651,6 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
       OF(hash_layers, 1, "hash_layers"),
       OF(heads, 1025, "more than 1024 heads"),
       BALANCE(method, BALANCE_SEQUENCE, "balance.method: sequence"),
-      BALANCE(method, BALANCE_PHI_BIAS, "balance.method: phi-bias"),
-      BALANCE(method, BALANCE_QUANTILE, "balance.method: quantile"),
 #undef BALANCE
 #undef OF
   };

@@ -190,3 +190,30 @@ Test(device_balance, loss_free) {
   const balance_config b = {.method = BALANCE_LOSS_FREE, .bias_rate = 0.05f};
   beside_in(1, &plain, &b);
 }
+
+Test(device_balance, phi_bias) {
+  for (int at = START_ZERO; at <= START_ZERO_CORRECTED; at++) {
+    balance_config b = phi;
+    b.method = BALANCE_PHI_BIAS;
+    b.alpha = 0;
+    b.start = at;
+    b.bias_scale = 0.4;
+    beside_in(at, &plain, &b);
+  }
+}
+
+/* Exact, and of histograms: of logits, of sigmoid scores, and of probabilities that select. */
+Test(device_balance, quantile) {
+  model_config sigmoid = plain, selected = plain;
+  sigmoid.gate = PHIBAL_GATE_SIGMOID;
+  selected.gate = PHIBAL_GATE_PROBABILITY;
+  selected.selection_score = PHIBAL_SCORE_PROBABILITY;
+  const model_config *const models[] = {&plain, &sigmoid, &selected};
+  int way = 0;
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+    for (int bins = 0; bins <= 300; bins += 300) {
+      const balance_config b = {
+          .method = BALANCE_QUANTILE, .quantile_eta = i == 0 ? 1.0f : 0.7f, .quantile_bins = bins};
+      beside_in(way++, models[i], &b);
+    }
+}

@@ -74,6 +74,14 @@ passed_on() { # FROM-RUN OPTION... (of the other half): as the CPU's whole run
 }
 passed_on corrected-$device
 passed_on corrected-cpu --device $device
+# Biases of prices, and of quantiles: what a step's micro-batches need together.
+beside bias 4 $state --method phi-bias --set balance.start=zero-corrected --set balance.bias_scale=0.5 \
+  --set balance.z_coefficient=0
+beside quantile 10 --method quantile --set balance.quantile_eta=0.5 --set balance.z_coefficient=0 --set checkpoint.every=5
+beside bins 4 --method quantile --set balance.quantile_bins=200 --set model.gate=sigmoid --set balance.z_coefficient=0
+differ quantile-cpu cpu-phi loss 10
+passed_on quantile-$device
+passed_on quantile-cpu --device $device
 # Groups of experts, and gates over a sum with an epsilon.
 for on in cpu $device; do
   option=
@@ -232,7 +240,15 @@ refuse() { # WORD OPTION...
   fi
   grep -q -- "$word" error || { cat error >&2; fail "no '$word' in the message"; }
 }
-refuse phi-bias --device $device --method phi-bias
+# What each token of a step would need, of two layers' 8 experts, in calls of two for a batch of three; and bins.
+taken() { "$phibal" train --config tiny --batch 3 --micro 2 --dry-run --json "$@" | sed -n 's/.*"activation_bytes": \([0-9]*\).*/\1/p'; }
+sizes="--set model.layers=3 --set model.dense_layers=1 --set model.experts=8 --set model.sequence=32 --device $device"
+without=$(taken $sizes --method loss-free)
+[ $(($(taken $sizes --method quantile) - without)) -eq $((4 * 2 * 8 * 4 * 32)) ] || fail "memory of quantiles"
+[ $(($(taken $sizes --method quantile --set balance.quantile_bins=50) - without)) -eq $((4 * 2 * 8 * 4 * 32 + 8 * 8 * 50)) ] ||
+  fail "memory of bins"
+
+refuse sequence --device $device --method sequence
 refuse balance.capacity_factor --device $device --set balance.capacity_factor=1
 refuse training.precision --set training.precision=bfloat16
 refuse "no device 'tpu'" --device tpu

@@ -118,8 +118,25 @@ near 2.9e-14 "$(step half 1 | value loss)" "$(step half-experts 1 | value loss)"
 
 on 2 $device --out bias --method loss-free --micro 2 || fail "two ranks, loss-free"
 name=model.layers.2.mlp.gate.e_score_correction_bias
-for run in alone-bias bias; do "$tensor" $run/$first/model.safetensors $name >$run.bias || fail "no bias"; done
+bias_of() { "$tensor" $1/$first/model.safetensors $name >$1.bias || fail "no bias in $1"; }
+bias_of alone-bias; bias_of bias
 cmp alone-bias.bias bias.bias || fail "another bias"
+# Frequencies, and quantiles of all ranks' tokens, exact and of histograms.
+for case in "prices --method phi-bias" "quantile --method quantile" \
+  "bins --method quantile --set balance.quantile_bins=64"; do
+  set -- $case
+  run=$1
+  shift
+  "$phibal" train $device --out alone-$run "$@" --steps 1 >log 2>error || fail "$run"
+  on 2 $device --out $run "$@" --micro 2 || fail "two ranks: $run"
+  on 2 $options --out cpu-$run "$@" --micro 2 || fail "two ranks on the CPU: $run"
+  bias_of alone-$run; bias_of $run
+  cmp alone-$run.bias $run.bias || fail "$run: another bias"
+  cmp -s alone-bias.bias $run.bias && fail "$run: not used"
+  for key in loss gradient_norm; do
+    near 1e-5 "$(step $run 4 | value $key)" "$(step cpu-$run 4 | value $key)" || fail "$run: $key"
+  done
+done
 [ "$(step alone 4 | layers)" != "$(step alone 1 | layers)" ] || fail "nothing has moved"
 
 # The same bits where a run is cut short and goes on.
