@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Features without device kernels. */
-static phibal_status check(const model *m, model_precision precision) {
+static phibal_status check(const model *m, const lora *adapters, model_precision precision) {
   const model_config *c = &m->config;
   const balance_config *b = &m->balance;
   const struct {
@@ -29,6 +29,7 @@ static phibal_status check(const model *m, model_precision precision) {
       {c->hash_layers > 0, "hash_layers"},
       {c->attention_multiplier != 0 && c->attention_multiplier != 1, "scaled scores of attention"},
       {c->heads > PHIBAL_MAX_EXPERTS, "more than 1024 heads"},
+      {adapters && adapters->dropout > 0, "lora.dropout"},
       {precision == PRECISION_BFLOAT16 && m->expert_ranks && c->width % 2,
        "parallel.experts with rows in bfloat16 of an odd width"},
       {b->external != NULL, "a potential from a file"},
@@ -99,15 +100,17 @@ static phibal_status push(device *d) {
   const size_t balance = sizeof(float) * (size_t)m->moe_layers * (size_t)m->config.experts;
   const size_t rotation =
       sizeof(float) * (size_t)m->config.sequence * (size_t)(model_rope_width(&m->config) / 2);
+  const size_t moments = sizeof(float) * (size_t)d->optimizer->parameters;
   phibal_status status = l->copy(m->parameters, host->parameters, n, &d->call);
   if (d->narrow) RUN(l->narrow(m->parameter_count, m->parameters, d->narrow, &d->call));
-  RUN(l->copy(d->first, d->optimizer->first, n, &d->call));
-  RUN(l->copy(d->second, d->optimizer->second, n, &d->call));
+  RUN(l->copy(d->first, d->optimizer->first, moments, &d->call));
+  RUN(l->copy(d->second, d->optimizer->second, moments, &d->call));
   RUN(l->copy(m->m, host->m, balance, &d->call));
   RUN(l->copy(m->bias, host->bias, balance, &d->call));
   RUN(l->copy(m->scratch.rotation_cosine, host->scratch.rotation_cosine, rotation, &d->call));
   RUN(l->copy(m->scratch.rotation_sine, host->scratch.rotation_sine, rotation, &d->call));
   RUN(l->wait(&d->call));
+  RUN(device_adapters_push(d));
   return check_call(d, status);
 }
 
@@ -139,8 +142,14 @@ static phibal_status join(device *d, const parallel *ranks) {
 
 phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
                             int32_t calls, const parallel *ranks, device **created) {
+  return device_create_adapted(kind, m, NULL, o, precision, calls, ranks, created);
+}
+
+phibal_status device_create_adapted(const char *kind, model *m, lora *adapters, optimizer *o,
+                                    model_precision precision, int32_t calls, const parallel *ranks,
+                                    device **created) {
   *created = NULL;
-  phibal_status status = check(m, precision);
+  phibal_status status = check(m, adapters, precision);
   if (!status && o->parts)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no sharded optimizer yet");
@@ -150,6 +159,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
   snprintf(d->name, sizeof d->name, "%s", kind);
   d->host = m;
   d->optimizer = o;
+  d->lora = adapters;
   d->most_calls = calls;
   d->block_count = optimizer_blocks(o->tensor_count, o->tensors);
   d->step = device_adamw(&o->config);
@@ -449,12 +459,12 @@ static void keep_loads(device *d) {
 /* Over the ranks, and the norm. */
 static phibal_status sum_gradients(device *d) {
   const device_library *l = &d->library;
-  const model *m = &d->model;
   if (d->exchange) return device_exchange_gradients(d);
   const phibal_cuda_members all = {0, 1, d->rank_count};
   phibal_status status = PHIBAL_OK;
-  if (d->ranks) status = l->ranks_sum(d->ranks, all, m->parameter_count, m->gradients, &d->call);
-  RUN(l->gradient_norm(d->block_count, d->blocks, m->gradients, &d->sums->norm, &d->call));
+  float *gradients = d->trained_gradients;
+  if (d->ranks) status = l->ranks_sum(d->ranks, all, d->optimizer->parameters, gradients, &d->call);
+  RUN(l->gradient_norm(d->block_count, d->blocks, gradients, &d->sums->norm, &d->call));
   return status;
 }
 
@@ -466,11 +476,13 @@ phibal_status device_finish_start(device *d, double lr) {
   d->step.lr = lr;
   d->step.first_scale = 1.0 / (1.0 - o->beta1_power * o->config.beta1);
   d->step.second_scale = 1.0 / (1.0 - o->beta2_power * o->config.beta2);
-  phibal_status status = l->stop_on_failure(places, d->failures, m->gradients, &d->call);
+  phibal_status status = device_adapters_gradients(d);
+  RUN(l->stop_on_failure(places, d->failures, d->trained_gradients, &d->call));
   device_failures_in(d, places);
   RUN(sum_gradients(d));
-  RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
-                      d->narrow, &d->call));
+  RUN(l->adamw_update(&d->step, &d->sums->norm, d->trained_gradients, d->first, d->second,
+                      d->trained, d->lora ? NULL : d->narrow, &d->call));
+  RUN(device_adapters_apply(d));
   RUN(device_balance_finish(d));
   RUN(l->copy(d->host_results, d->results, d->results_bytes, &d->call));
   return check_call(d, status);
@@ -518,11 +530,13 @@ phibal_status device_fetch(device *d) {
   const model *m = &d->model;
   const size_t n = sizeof(float) * (size_t)m->parameter_count;
   const size_t balance = sizeof(float) * (size_t)m->moe_layers * (size_t)m->config.experts;
+  const size_t moments = sizeof(float) * (size_t)d->optimizer->parameters;
   phibal_status status = l->copy(d->host->parameters, m->parameters, n, &d->call);
-  RUN(l->copy(d->optimizer->first, d->first, n, &d->call));
-  RUN(l->copy(d->optimizer->second, d->second, n, &d->call));
+  RUN(l->copy(d->optimizer->first, d->first, moments, &d->call));
+  RUN(l->copy(d->optimizer->second, d->second, moments, &d->call));
   RUN(l->copy(d->host->m, m->m, balance, &d->call));
   RUN(l->copy(d->host->bias, m->bias, balance, &d->call));
   RUN(l->wait(&d->call));
+  RUN(device_adapters_fetch(d));
   return check_call(d, status);
 }

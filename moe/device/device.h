@@ -24,6 +24,7 @@
 #ifndef PHIBAL_MOE_DEVICE_H
 #define PHIBAL_MOE_DEVICE_H
 
+#include "moe/lora/lora.h"
 #include "moe/model/model.h"
 #include "moe/model/optimizer.h"
 #include "moe/parallel/parallel.h"
@@ -39,6 +40,11 @@ typedef struct device device;
    kernels there. */
 phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
                             int32_t calls, const parallel *ranks, device **created);
+/* The same where adapters are trained instead of the model's weights; o is of their tensors. The
+   lora outlives the device and does not move. Null: none. */
+phibal_status device_create_adapted(const char *kind, model *m, lora *adapters, optimizer *o,
+                                    model_precision precision, int32_t calls, const parallel *ranks,
+                                    device **created);
 void device_destroy(device *d);
 
 /* Like model_step_begin and model_forward_backward; device_step_finish returns the losses. */
@@ -59,7 +65,8 @@ const char *device_nccl(void);
 /* The version of the cuDNN whose attention a device has in bfloat16; null: this build has none. */
 const char *device_cudnn(void);
 
-/* Binary32 parameters, moments, m and biases to the host. */
+/* Binary32 parameters, moments, m and biases to the host. With adapters A and B, from which the
+   host makes the weights they are added to as it does in its own steps. */
 phibal_status device_fetch(device *d);
 
 #endif

@@ -116,6 +116,12 @@ typedef struct device_quantiles {
 
 typedef struct device_exchange device_exchange;
 
+/* Of adapters, on the device: W0 of all matrices, s I [r][r], and s A^T and s B where A and B are
+   in `trained`. */
+typedef struct device_adapters {
+  float *base, *scale, *scaled;
+} device_adapters;
+
 /* Pinned: what a call takes to the device. Each call of a step has its own, so that none has to
    wait until the last one's has been copied. */
 typedef struct device_input {
@@ -133,12 +139,15 @@ struct device {
   char name[128];
   model *host;
   optimizer *optimizer;     /* of the host */
+  lora *lora;               /* likewise; null: the model's weights are trained */
   model model;              /* its arrays lie on the device */
   unsigned char *memory[3]; /* device: state, activations, workspaces */
   phibal_cuda call, zeroed; /* zeroed: with a workspace that is zero between calls */
   phibal_rows rows;         /* the type of the rows and weights that products multiply */
   uint16_t *narrow;         /* in bfloat16: the parameters rounded; null */
-  float *first, *second;
+  /* What the optimizer updates: the model's parameters, or the adapters'. */
+  float *trained, *trained_gradients, *first, *second;
+  device_adapters adapters;
   int32_t *tokens, *targets; /* device, of one call */
   /* Likewise, of the documents (model_set_starts); null: a sequence is one. Until memory is planned
      the host's, which says that there are any. */
@@ -198,6 +207,15 @@ void device_library_close(device_library *l);
 /* device_memory.c: takes the memory and points the model into it; then what the optimizer reads. */
 phibal_status device_plan_memory(device *d);
 phibal_status device_plan_optimizer(device *d);
+
+/* device_adapters.c: nothing without adapters. Takes memory; what the host has to the device, with
+   the weights that follow from it, and back; the adapters' gradients from those of the weights, and
+   the weights from the adapters. */
+void device_adapters_allocate(device *d, arena *a);
+phibal_status device_adapters_push(device *d);
+phibal_status device_adapters_fetch(device *d);
+phibal_status device_adapters_gradients(device *d);
+phibal_status device_adapters_apply(device *d);
 
 /* device_exchange.c: the experts' FFN where ranks divide them; nothing where they do not. */
 phibal_status device_exchange_create(device *d, const parallel *ranks);

@@ -29,8 +29,11 @@ static void allocate_state(device *d, arena *a) {
   m->parameters = arena_take(a, n, sizeof(float));
   d->narrow = m->precision == PRECISION_BFLOAT16 ? arena_take(a, n, sizeof *d->narrow) : NULL;
   m->gradients = arena_take(a, n, sizeof(float));
-  d->first = arena_take(a, n, sizeof(float));
-  d->second = arena_take(a, n, sizeof(float));
+  d->trained = m->parameters;
+  d->trained_gradients = m->gradients;
+  device_adapters_allocate(d, a);
+  d->first = arena_take(a, d->optimizer->parameters, sizeof(float));
+  d->second = arena_take(a, d->optimizer->parameters, sizeof(float));
   m->m = arena_take(a, L * E, sizeof(float));
   m->bias = arena_take(a, L * E, sizeof(float));
   d->call_loads.tokens = arena_take(a, L, sizeof(int64_t));
@@ -52,8 +55,8 @@ static void allocate_state(device *d, arena *a) {
   d->loads_sum_count = L * (1 + E * (PHIBAL_LOAD_LIMBS + 1));
   d->loads_sum = d->ranks ? arena_take(a, d->loads_sum_count, sizeof(uint64_t)) : NULL;
   d->blocks = arena_take(a, d->block_count + 1, sizeof(int64_t));
-  d->step.end = arena_take(a, m->tensor_count, sizeof(int64_t));
-  d->step.decays = arena_take(a, m->tensor_count, 1);
+  d->step.end = arena_take(a, d->optimizer->tensor_count, sizeof(int64_t));
+  d->step.decays = arena_take(a, d->optimizer->tensor_count, 1);
   d->dense_offsets = arena_take(a, 2, sizeof(int64_t));
   const int64_t tokens = (int64_t)m->batch * m->config.sequence;
   d->tokens = arena_take(a, tokens, sizeof(int32_t));
@@ -101,7 +104,7 @@ static size_t workspace_bytes(const device *d) {
   bytes = larger(bytes, l->ffn_workspace(&ffn));
   bytes = larger(bytes, l->gradient_norm_workspace(d->block_count));
   if (d->ranks)
-    bytes = larger(bytes, l->ranks_sum_workspace(d->rank_count, d->model.parameter_count));
+    bytes = larger(bytes, l->ranks_sum_workspace(d->rank_count, d->optimizer->parameters));
   return larger(bytes, l->permutation_workspace(tokens, c->active, c->experts, &d->call));
 }
 
@@ -197,36 +200,36 @@ phibal_status device_plan_memory(device *d) {
    another. */
 phibal_status device_plan_optimizer(device *d) {
   const device_library *l = &d->library;
-  const model *m = &d->model;
+  const optimizer *o = d->optimizer;
   int64_t *blocks = malloc(sizeof *blocks * (size_t)(d->block_count + 1));
-  int64_t *end = malloc(sizeof *end * (size_t)m->tensor_count);
-  uint8_t *decays = malloc((size_t)m->tensor_count);
+  int64_t *end = malloc(sizeof *end * (size_t)o->tensor_count);
+  uint8_t *decays = malloc((size_t)o->tensor_count);
   phibal_status status = PHIBAL_OK;
   int64_t at = 0;
   if (!blocks || !end || !decays)
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
-  for (int32_t t = 0; t < m->tensor_count && !status; t++) {
+  for (int32_t t = 0; t < o->tensor_count && !status; t++) {
     int64_t units, elements;
-    optimizer_unit(&m->tensors[t], &units, &elements);
-    if (m->tensors[t].offset != at)
+    optimizer_unit(&o->tensors[t], &units, &elements);
+    if (o->tensors[t].offset != at)
       status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s is not contiguous", d->name,
-                                 m->tensors[t].name);
+                                 o->tensors[t].name);
     at += units * elements;
     end[t] = at;
-    decays[t] = m->tensors[t].decay;
+    decays[t] = o->tensors[t].decay;
   }
   if (!status) {
-    const int64_t n = optimizer_own_blocks(m->tensor_count, m->tensors, blocks);
+    const int64_t n = optimizer_own_blocks(o->tensor_count, o->tensors, blocks);
     RUN(check_call(d, l->copy(d->blocks, blocks, sizeof *blocks * (size_t)(n + 1), &d->call)));
     RUN(check_call(
-        d, l->copy((void *)d->step.end, end, sizeof *end * (size_t)m->tensor_count, &d->call)));
-    RUN(check_call(d, l->copy((void *)d->step.decays, decays, (size_t)m->tensor_count, &d->call)));
+        d, l->copy((void *)d->step.end, end, sizeof *end * (size_t)o->tensor_count, &d->call)));
+    RUN(check_call(d, l->copy((void *)d->step.decays, decays, (size_t)o->tensor_count, &d->call)));
     RUN(check_call(d, l->wait(&d->call)));
   }
   free(decays);
   free(end);
   free(blocks);
-  d->step.parameters = m->parameter_count;
-  d->step.segments = m->tensor_count;
+  d->step.parameters = o->parameters;
+  d->step.segments = o->tensor_count;
   return status;
 }

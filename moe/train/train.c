@@ -295,17 +295,14 @@ static phibal_status trainer_create(trainer *t) {
   }
   if (!status) status = open_routes(t);
   const int32_t micro = micro_sequences(t);
-  if (!status && o->device && c->lora.rank)
-    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                               "training on a device has no adapters (lora.rank) yet");
   if (!status) { /* the device asks */
     model_set_starts(t->model, t->mixture.apart ? t->starts : NULL);
     model_set_routes(t->model, t->given, t->taken);
   }
   if (!status && o->device)
-    status = device_create(o->device, t->model, &t->optimizer, c->training.precision,
-                           (t->own + micro - 1) / micro, t->parallel.launched ? &t->parallel : NULL,
-                           &t->device);
+    status = device_create_adapted(
+        o->device, t->model, t->lora.count ? &t->lora : NULL, &t->optimizer, c->training.precision,
+        (t->own + micro - 1) / micro, t->parallel.launched ? &t->parallel : NULL, &t->device);
   const train_observer *see = &o->observer;
   if (!status && o->device && c->training.precision == PRECISION_BFLOAT16 && see->attention &&
       t->parallel.rank == 0)

@@ -203,7 +203,18 @@ a call that waits|moe/device/device.c|device|device/a_step_is*|no part of a grap
 tokens copied from where the caller has them|moe/device/device.c|device|device/a_step_is*|not pinned|s/status = l->copy(d->tokens, in->tokens/status = l->copy(d->tokens, tokens/
 results copied to memory that is not pinned|moe/device/device_memory.c|device|device/a_step_is*|not pinned|s/d->pinned = d->library.allocate_host(measured.used)/d->pinned = malloc(measured.used)/
 one call's inputs for all|moe/device/device.c|device|device/a_step_is*|FAIL|s/in = &d->inputs\[d->calls\]/in = \&d->inputs[0]/
-update in spite of a failure|moe/device/device.c|device|device/a_failure*|FAIL|s/phibal_status status = l->stop_on_failure(places, d->failures, m->gradients, &d->call);/phibal_status status = PHIBAL_OK;/
+update in spite of a failure|moe/device/device.c|device|device/a_failure*|FAIL|/RUN(l->stop_on_failure(places/d
+a failure that does not reach the adapters|moe/device/device.c|device|device/a_failure_with*|FAIL|s/d->failures, d->trained_gradients,/d->failures, m->gradients,/
+norm of all weights' gradients|moe/device/device.c|device|device/adapters*|FAIL|s/float \*gradients = d->trained_gradients;/float *gradients = d->model.gradients;/
+adapters rounded into the weights' copy|moe/device/device.c|device|device/adapters*|FAIL|s/d->lora ? NULL : d->narrow/d->narrow/
+weights' copy not rounded again|moe/device/device_adapters.c|device|device/adapters*|FAIL|/^phibal_status device_adapters_apply/,/^}/s/RUN(l->narrow(/if (0) RUN(l->narrow(/
+no scale in A's gradient|moe/device/device_adapters.c|device|device/adapters*|A's gradient|s/PHIBAL_ROWS_F32, scaled_b, gradient,/PHIBAL_ROWS_F32, d->trained + w->b, gradient,/
+adapters added to the weights of the last step|moe/device/device_adapters.c|device|device/adapters*|a weight|s/of->base + w->base, PHIBAL_ROWS_F32/d->model.parameters + at, PHIBAL_ROWS_F32/
+scale twice in the weights|moe/device/device_adapters.c|device|device/adapters*|a weight|s/b, scaled_a, of->base/scaled_b, scaled_a, of->base/
+another matrix's weights|moe/device/device_adapters.c|device|device/adapters*|FAIL|s/of->base + w->base, PHIBAL_ROWS_F32/of->base, PHIBAL_ROWS_F32/
+decay of A alone|moe/device/device_memory.c|device|device/adapters*|A and B|s/decays\[t\] = o->tensors\[t\].decay/decays[t] = t % 2 == 0 \&\& o->tensors[t].decay/
+weights not made from the adapters at first|moe/device/device_adapters.c|device|device/adapters*|FAIL|s/  RUN(device_adapters_apply(d));//
+adapters read before they are there|moe/device/device_adapters.c|device|device/adapters*|FAIL|/^phibal_status device_adapters_fetch/,/^}/s/RUN(d->library.wait(&d->call));//
 failures of all layers in one place|moe/device/device.c|device|device/a_failure*|FAIL|/device_failures_in(d, layer);/d
 first call's gradients added to the last step's|moe/device/device_ffn.c|device|device/every*|FAIL|s/d->calls > 0/1/
 norms' gradients not cleared|moe/device/device.c|device|device/every*|FAIL|s/RUN(zero_gradients(d));//

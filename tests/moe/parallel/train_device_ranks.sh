@@ -145,6 +145,33 @@ rm -r cut/checkpoints/step-000000000003 cut/result.json
 on 2 --resume cut --device host-cuda --quiet || fail "resume"
 lines two >a; lines cut >b; cmp a b || fail "a resumed run differs"
 
+# Adapters: each rank's gradients of A and B, added up and clipped, in one call and, where no price
+# depends on the calls, in several.
+plain="--set model.shared_experts=0 --set model.activation=silu --set model.logit_softcap=0
+  --set model.embedding_scale=false --set model.qk_norm=true"
+"$phibal" train $options $plain --out plain >log 2>error && "$phibal" export --load plain --out hf >log 2>error ||
+  fail "a model for adapters"
+adapters="$device $plain --from hf --set lora.rank=3 --set lora.alpha=7 --set optimizer.peak_lr=0.01
+  --set optimizer.clip=0.05 --set lora.targets=q_proj,o_proj,gate_proj,down_proj,mlp.gate"
+for method in phi loss-free; do
+  "$phibal" train $adapters --method $method --out adapted >log 2>error || fail "adapters in one process"
+  for n in 2 4; do
+    micro=8
+    [ $method = phi ] || micro=1
+    on $n $adapters --method $method --micro $micro --out adapted$n || fail "adapters on $n ranks"
+    [ "$(step adapted 1 | layers)" = "$(step adapted$n 1 | layers)" ] || fail "adapters on $n ranks: other loads"
+    for key in loss gradient_norm; do
+      near 1e-6 "$(step adapted 1 | value $key)" "$(step adapted$n 1 | value $key)" ||
+        fail "adapters on $n ranks, $method: the first $key"
+      near 1e-5 "$(step adapted 4 | value $key)" "$(step adapted$n 4 | value $key)" ||
+        fail "adapters on $n ranks, $method: $key"
+    done
+    rm -r adapted$n
+  done
+  near 1e-3 "$(step adapted 4 | value loss)" "$(step adapted 1 | value loss)" && fail "adapters learn nothing"
+  rm -r adapted
+done
+
 refuse() { # WORD OPTION...
   word=$1
   shift
