@@ -298,7 +298,9 @@ static int print_dry_run(const run_config *config, bool on_device, bool json) {
   printf("    weights             %15.3f GiB, binary32%s\n", gib * (double)e.weight_bytes,
          config->training.precision == PRECISION_BFLOAT16 ? " and bfloat16" : "");
   printf("    gradients           %15.3f GiB\n", gib * (double)e.gradient_bytes);
-  printf("    optimizer           %15.3f GiB, two moments\n", gib * (double)e.moment_bytes);
+  printf("    optimizer           %15.3f GiB, %s\n", gib * (double)e.moment_bytes,
+         config->lora.rank ? "adapters, their moments, the weights they are added to"
+                           : "two moments");
   printf("    activations         %15.3f GiB%s, micro-batch of %d x %d tokens\n",
          gib * (double)e.activation_bytes, on_device ? " on a device" : "",
          config->batch.micro_sequences, config->model.sequence);

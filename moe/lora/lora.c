@@ -3,6 +3,7 @@
 #include "formats/file.h"
 #include "moe/hf/hf_architecture.h"
 #include "moe/machine/random.h"
+#include "moe/model/model_internal.h"
 
 #include "kernels/cpu/gemm.h"
 
@@ -155,6 +156,48 @@ void lora_destroy(lora *l) {
   free(l->base);
   free(l->changed);
   *l = (lora){0};
+}
+
+/* Whether a target is the end of the tensor's name, whole words of it. */
+static bool names(const char *target, size_t n, const model_tensor *t) {
+  hf_part named = {.dimensions = 2};
+  snprintf(named.name, sizeof named.name, "%s", t->name);
+  return n && (t->dimensions == 3 || (t->dimensions == 2 && t->decay)) && fits(&named, target, n);
+}
+
+bool lora_size(const lora_config *config, const model_config *model_options, balance_method method,
+               int64_t *base, int64_t *factors) {
+  int64_t total, active;
+  const int32_t count = model_layout(model_options, method, NULL, &total, &active);
+  model_tensor *tensors = calloc((size_t)count, sizeof *tensors);
+  if (!tensors) return false;
+  model_layout(model_options, method, tensors, &total, &active);
+  bool every = false;
+  for (const char *at = config->targets; *at; at += strspn(at, ", ")) {
+    const size_t n = strcspn(at, ", ");
+    bool found = !n;
+    for (int32_t i = 0; i < count; i++) found |= names(at, n, &tensors[i]);
+    every |= !found;
+    at += n;
+  }
+  *base = *factors = 0;
+  for (int32_t i = 0; i < count; i++) {
+    const model_tensor *t = &tensors[i];
+    const bool experts = t->dimensions == 3;
+    bool chosen = every && (experts || (t->dimensions == 2 && t->decay));
+    for (const char *at = config->targets; *at; at += strspn(at, ", ")) {
+      const size_t n = strcspn(at, ", ");
+      chosen |= names(at, n, t);
+      at += n;
+    }
+    if (!chosen) continue;
+    const int64_t matrices = experts ? t->shape[0] : 1;
+    const int64_t rows = t->shape[experts], columns = t->shape[experts + 1];
+    *base += matrices * rows * columns;
+    *factors += matrices * config->rank * (rows + columns);
+  }
+  free(tensors);
+  return true;
 }
 
 static void scale_numbers(int64_t n, float scale, float *x) {

@@ -57,6 +57,11 @@ typedef struct lora {
 phibal_status lora_create(const lora_config *config, const hf_architecture *architecture,
                           const model_config *model_options, model *m, uint64_t seed, lora *l);
 void lora_destroy(lora *l);
+/* What the adapters of such a model hold, without it: the numbers of all W, and of all A and B.
+   Every matrix counts where a target is none of the names that phibal itself has, an expert's
+   number or an architecture's own name: then it is at most that. False when out of memory. */
+bool lora_size(const lora_config *config, const model_config *model_options, balance_method method,
+               int64_t *base, int64_t *factors);
 
 /* Dropout for these adapters: model_set_adapters takes l->adapters, and as first_token the number
    of sequences read before the call's times S. `rows`: the most tokens of a call. The lora must not

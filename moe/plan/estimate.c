@@ -59,6 +59,17 @@ static double recomputed_flops(const run_config *config, bool on_device, double 
   return again + attention * (m->layers - 1) / m->layers;
 }
 
+/* The weights that they are added to; A, B, their gradients and two moments, on a device also s B
+   and s A^T, and s I. */
+static int64_t adapters_bytes(const run_config *config, bool on_device) {
+  const int64_t r = config->lora.rank;
+  const lora_config adapters = {config->lora.rank, config->lora.alpha, config->lora.targets, 0};
+  int64_t base, factors;
+  if (!lora_size(&adapters, &config->model, config->balance.method, &base, &factors))
+    return INT64_MAX;
+  return (base + (on_device ? 5 * factors + r * r : 4 * factors)) * (int64_t)sizeof(float);
+}
+
 run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   const model_config *m = &config->model;
   run_estimate e = {0};
@@ -66,8 +77,7 @@ run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   const int64_t bytes = (int64_t)sizeof(float);
   e.weight_bytes = e.total * weight_size(config);
   e.gradient_bytes = e.total * bytes;
-  /* Adapters have small moments, and keep the weights that they are added to. */
-  e.moment_bytes = (config->lora.rank ? 1 : 2) * e.total * bytes;
+  e.moment_bytes = config->lora.rank ? adapters_bytes(config, on_device) : 2 * e.total * bytes;
   int64_t norms = (int64_t)m->width * (2 * (int64_t)m->layers + 1);
   if (m->qk_norm == QK_NORM_HEADS) norms += 2 * (int64_t)m->layers * m->head_width;
   if (m->qk_norm == QK_NORM_PROJECTION)
@@ -109,8 +119,9 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
   const int64_t parameters = e.total - experts + experts / config->parallel.experts;
   e.weight_bytes = parameters * weight_size(config);
   e.gradient_bytes = parameters * (int64_t)sizeof(float);
-  e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
-                   (int64_t)sizeof(float);
+  if (!config->lora.rank) /* whose adapters every rank has */
+    e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
+                     (int64_t)sizeof(float);
   const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
   e.activation_bytes = bytes_sum(activation_bytes(config, false, own && own < micro ? own : micro),
                                  required_bytes(config, false, own));

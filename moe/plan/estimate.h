@@ -17,8 +17,10 @@
 typedef struct run_estimate {
   int64_t total, active;                /* parameters */
   int64_t weight_bytes, gradient_bytes; /* in bfloat16: with the binary32 master weights */
-  int64_t moment_bytes;     /* with adapters: at most what they keep of the weights, nearly all */
-  int64_t activation_bytes; /* of one micro-batch, scratch included */
+  /* Of AdamW; with adapters theirs, A, B and their gradients, and the weights that they are added
+     to (lora_size). */
+  int64_t moment_bytes;
+  int64_t activation_bytes;                               /* of one micro-batch, scratch included */
   double forward_flops, training_flops, recomputed_flops; /* of one token */
   int64_t step_tokens;
 } run_estimate;

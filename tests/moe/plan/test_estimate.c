@@ -52,6 +52,39 @@ Test(estimate, bytes_in_bfloat16) {
   cr_expect_eq(wide.activation_bytes - e.activation_bytes, 64 * (2 * (layers + scratch) - 6 * d));
 }
 
+/* Adapters of rank 3: of a matrix [m][n] 3 (m + n) numbers, four times, on a device five times and
+   a matrix [3][3], and m n of the weights; on each of several ranks too. Names that are not
+   phibal's count every matrix. */
+Test(estimate, adapters) {
+  static const struct {
+    const char *targets;
+    bool every, attention, experts;
+  } cases[] = {{"q_proj,k_proj, v_proj,o_proj", false, true, false},
+               {"mlp.experts.down_proj", false, false, true},
+               {"w1,q_proj", true, false, false},
+               {"experts.1.down_proj", true, false, false}};
+  run_config config;
+  cr_assert_eq(run_config_parse(small, "one.yaml", NULL, 0, &config), PHIBAL_OK);
+  config.lora.rank = 3;
+  const int64_t d = 6, q = 8, kv = 4, V = 50;
+  const int64_t base[] = {3 * 2 * (q + kv) * d, 2 * 4 * 5 * d,
+                          V * d + 3 * 7 * d + 2 * (4 + 2 * 4 * 5 + 3 * 10) * d};
+  const int64_t sides[] = {3 * (2 * (q + d) + 2 * (kv + d)), 2 * 4 * (5 + d),
+                           V + d + 3 * (7 + d) + 2 * (4 + d + 2 * 4 * (5 + d) + 3 * (10 + d))};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    snprintf(config.lora.targets, sizeof config.lora.targets, "%s", cases[i].targets);
+    const bool all = cases[i].every;
+    const int64_t weights =
+        (all || cases[i].attention) * base[0] + (all || cases[i].experts) * base[1] + all * base[2];
+    const int64_t factors = 3 * ((all || cases[i].attention) * sides[0] +
+                                 (all || cases[i].experts) * sides[1] + all * sides[2]);
+    const run_estimate host = run_estimate_compute(&config, false);
+    cr_expect_eq(host.moment_bytes, 4 * (weights + 4 * factors), "%s", cases[i].targets);
+    cr_expect_eq(run_estimate_compute(&config, true).moment_bytes, 4 * (weights + 5 * factors + 9));
+    cr_expect_eq(run_estimate_of_rank(&config, 2).moment_bytes, host.moment_bytes);
+  }
+}
+
 /* Layers that are recomputed share what the largest of them makes: of a dense layer and two with
    experts, one of these is left. In its place is the work of the first two. */
 Test(estimate, recomputed_layers) {
