@@ -26,7 +26,6 @@ static phibal_status check(const model *m, const lora *adapters, model_precision
       {c->expert_factor, "expert_factor"},
       {c->zero_experts > 0, "zero_experts"},
       {c->gate_floor > 0, "gate_floor"},
-      {c->hash_layers > 0, "hash_layers"},
       {c->attention_multiplier != 0 && c->attention_multiplier != 1, "scaled scores of attention"},
       {c->heads > PHIBAL_MAX_EXPERTS, "more than 1024 heads"},
       {adapters && adapters->dropout > 0, "lora.dropout"},
@@ -164,6 +163,7 @@ phibal_status device_create_adapted(const char *kind, model *m, lora *adapters, 
   d->block_count = optimizer_blocks(o->tensor_count, o->tensors);
   d->step = device_adamw(&o->config);
   d->starts = (int32_t *)m->starts;
+  d->routed = m->routes != NULL;
   d->waited = true;
   model_on_device(d, m, precision);
   status = device_library_open(kind, &d->library);
@@ -358,6 +358,7 @@ static phibal_status give_routes(device *d, int32_t batch, const int32_t *tokens
     layer_activations *on = &m->layers[m->config.dense_layers + i];
     layer_activations host = {.experts = in->given + i * routes};
     on->given = model_give(d->host, &host, i, n, true);
+    if (!on->given) break; /* hashes are those of the first layers */
     RUN(d->library.copy(on->experts, host.experts, sizeof *on->experts * (size_t)routes, &d->call));
   }
   return status;
@@ -403,7 +404,7 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
                              "device: isolated documents (model_set_starts) must be set at the "
                              "beginning, for all calls or none");
   const device_input *in = &d->inputs[d->calls];
-  if (!in->given != !d->host->routes || !in->taken != !d->host->taken)
+  if (d->routed != (d->host->routes != NULL) || !in->taken != !d->host->taken)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "device: routes (model_set_routes) must be set at the beginning, for "
                              "all calls or none");
@@ -506,7 +507,7 @@ phibal_status device_finish_wait(device *d, model_losses *losses, double *norm) 
   for (int32_t call = 0; call < d->calls; call++)
     for (int32_t i = 0; i < m->moe_layers; i++) {
       const float *of_call = all + 2 * (int64_t)call * m->moe_layers;
-      losses->balance += (double)of_call[i] * d->shares[call];
+      if (i >= m->config.hash_layers) losses->balance += (double)of_call[i] * d->shares[call];
       losses->z += (double)of_call[m->moe_layers + i] * d->shares[call];
     }
   *norm = sums->norm;
@@ -529,13 +530,16 @@ phibal_status device_fetch(device *d) {
   const device_library *l = &d->library;
   const model *m = &d->model;
   const size_t n = sizeof(float) * (size_t)m->parameter_count;
-  const size_t balance = sizeof(float) * (size_t)m->moe_layers * (size_t)m->config.experts;
   const size_t moments = sizeof(float) * (size_t)d->optimizer->parameters;
+  /* Those of layers with hash routing stay what they are on the host: here they are nobody's. */
+  const int64_t first = (int64_t)m->config.hash_layers * m->config.experts;
+  const int64_t all = (int64_t)m->moe_layers * m->config.experts;
+  const size_t balance = sizeof(float) * (size_t)(all - first);
   phibal_status status = l->copy(d->host->parameters, m->parameters, n, &d->call);
   RUN(l->copy(d->optimizer->first, d->first, moments, &d->call));
   RUN(l->copy(d->optimizer->second, d->second, moments, &d->call));
-  RUN(l->copy(d->host->m, m->m, balance, &d->call));
-  RUN(l->copy(d->host->bias, m->bias, balance, &d->call));
+  RUN(l->copy(d->host->m + first, m->m + first, balance, &d->call));
+  RUN(l->copy(d->host->bias + first, m->bias + first, balance, &d->call));
   RUN(l->wait(&d->call));
   RUN(device_adapters_fetch(d));
   return check_call(d, status);

@@ -264,12 +264,13 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   const int64_t width = c->width;
   const phibal_router router = on->given ? model_given_router(c) : model_router(c);
   const double global = (double)m->global.tokens;
+  const bool priced = d->has_price && layer >= c->dense_layers + c->hash_layers;
   phibal_status status = PHIBAL_OK;
   const float *dy = device_stream_gradient(d, tokens * width, &status);
   RUN(routes_backward(d, layer, tokens, dy));
   const float *x = router_input(d, layer, tokens, &status);
   RUN(l->router_backward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, s->mask, on->experts,
-                         s->gate_gradient, d->has_price ? on->price : NULL,
+                         s->gate_gradient, priced ? on->price : NULL,
                          m->balance.alpha * (double)c->experts / global,
                          2.0 * m->balance.z_coefficient / global, s->logit_gradient, &d->call));
   RUN(l->linear_weight_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient, x,

@@ -154,6 +154,7 @@ struct device {
   int32_t *starts;
   unsigned char *pinned;  /* all that is pinned */
   device_input *inputs;   /* [calls] */
+  bool routed;            /* every call has routes that are given (model_set_routes) */
   bool waited;            /* since the last call's inputs were given to the stream */
   bool sizes_on_device;   /* the experts' products read theirs there */
   int64_t *host_offsets;  /* pinned [L][E+1]; not used where sizes are on the device */

@@ -76,7 +76,7 @@ static void allocate_pinned(device *d, arena *a) {
         .starts = d->host->starts ? arena_take(a, tokens, sizeof(int32_t)) : NULL,
         .mask = arena_take(a, tokens, 1),
         .dense_offsets = arena_take(a, 2, sizeof(int64_t)),
-        .given = d->host->routes ? arena_take(a, routes, sizeof(int32_t)) : NULL,
+        .given = d->routed || m->config.hash_layers ? arena_take(a, routes, sizeof(int32_t)) : NULL,
         .taken = d->host->taken ? arena_take(a, routes, sizeof(int32_t)) : NULL,
     };
   d->host_offsets =

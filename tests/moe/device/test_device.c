@@ -625,6 +625,98 @@ Test(device, a_failure_is_named_at_the_end_of_the_step) {
   }
 }
 
+/* Hashes route as on the CPU, and leave m, biases and the balancing loss alone; routes that are
+   given are taken, and none that are wrong. */
+Test(device, selections_that_are_given) {
+  model_config c = shape;
+  c.layers = 3;
+  c.hash_layers = 1;
+  for (int method = 0; method < 2; method++) {
+    balance_config b = phi;
+    b.method = method ? BALANCE_LOSS_FREE : BALANCE_PHI;
+    b.alpha = 1;
+    b.bias_rate = 0.125f;
+    const model_batch batch = make_batch();
+    model *cpu;
+    training t = {0};
+    model_losses losses, sum = {0};
+    double norm;
+    cr_assert_eq(model_create(&c, &b, BATCH, 11, &cpu), PHIBAL_OK);
+    cr_assert_eq(model_create(&c, &b, BATCH, 11, &t.host), PHIBAL_OK);
+    model_bias(t.host, 0)[1] = 0.5f; /* which nobody reads */
+    cr_assert_eq(optimizer_create(&adamw, model_tensor_count(t.host), model_tensors(t.host),
+                                  model_parameter_count(t.host), &t.optimizer),
+                 PHIBAL_OK);
+    cr_assert_eq(device_create("host-cuda", t.host, &t.optimizer, PRECISION_BINARY32, CALLS, NULL,
+                               &t.device),
+                 PHIBAL_OK, "%s", phibal_status_message());
+    cr_assert_eq(model_step_begin(cpu, batch), PHIBAL_OK);
+    for (int call = 0; call < CALLS; call++) {
+      cr_assert_eq(model_forward_backward(cpu, BATCH, tokens + call * TOKENS,
+                                          targets + call * TOKENS, &losses),
+                   PHIBAL_OK);
+      sum.cross_entropy += losses.cross_entropy;
+      sum.balance += losses.balance;
+    }
+    cr_assert_eq(model_step_finish(cpu), PHIBAL_OK);
+    begin_and_calls(t.device, batch);
+    cr_assert_eq(device_step_finish(t.device, rate, &losses, &norm), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    cr_assert_eq(device_fetch(t.device), PHIBAL_OK);
+    cr_expect_float_eq(losses.cross_entropy, sum.cross_entropy, 1e-5 * sum.cross_entropy);
+    cr_expect_float_eq(losses.balance, sum.balance, 1e-5 * fabs(sum.balance), "%.9g %.9g",
+                       losses.balance, sum.balance);
+    for (int layer = 0; layer < 2; layer++)
+      cr_expect_eq(memcmp(model_step_loads(cpu, layer)->count,
+                          model_step_loads(t.host, layer)->count, E * sizeof(int64_t)),
+                   0);
+    for (int e = 0; e < E; e++) {
+      cr_expect_eq(model_balance_state(t.host, 0)[e], 0.0f, "m of hashes");
+      cr_expect_eq(model_bias(t.host, 0)[e], e == 1 ? 0.5f : 0.0f, "biases of hashes");
+      cr_expect_eq(model_bias(t.host, 1)[e], model_bias(cpu, 1)[e]);
+    }
+    model_destroy(cpu);
+    finish(&t);
+  }
+  static uint16_t given[CALLS][BATCH][LENGTH][K], taken[CALLS][BATCH][LENGTH][K];
+  const model_batch batch = make_batch();
+  training t;
+  model_losses losses;
+  double norm;
+  for (int i = 0; i < CALLS * TOKENS; i++)
+    for (int s = 0; s < K; s++)
+      (&given[0][0][0][0])[i * K + s] = tokens[i] < 0 ? UINT16_MAX : (uint16_t)((i + 3 * s) % E);
+  start(NULL, PRECISION_BINARY32, &t);
+  model_set_routes(t.host, &given[0][0][0][0], &taken[0][0][0][0]);
+  cr_assert_eq(
+      device_create("host-cuda", t.host, &t.optimizer, PRECISION_BINARY32, CALLS, NULL, &t.device),
+      PHIBAL_OK, "%s", phibal_status_message());
+  for (int wrong = 2; wrong >= 0; wrong--) {
+    cr_assert_eq(device_step_begin(t.device, batch), PHIBAL_OK);
+    given[1][1][4][1] = wrong == 1   ? E
+                        : wrong == 2 ? given[1][1][4][0]
+                                     : (uint16_t)((given[1][1][4][0] + 3) % E);
+    phibal_status status = PHIBAL_OK; /* known after a layer where sizes are on the host */
+    for (int call = 0; call < CALLS && !status; call++) {
+      model_set_routes(t.host, &given[call][0][0][0], &taken[call][0][0][0]);
+      status =
+          device_forward_backward(t.device, BATCH, tokens + call * TOKENS, targets + call * TOKENS);
+    }
+    if (!status) status = device_step_finish(t.device, rate, &losses, &norm);
+    cr_expect_eq(status, wrong ? PHIBAL_ERROR_ARGUMENT : PHIBAL_OK);
+    if (wrong)
+      cr_expect(strstr(phibal_status_message(), "layer 1: router: token 20 is routed"), "%s",
+                phibal_status_message());
+  }
+  cr_expect_eq(memcmp(given, taken, sizeof given), 0);
+  cr_assert_eq(device_step_begin(t.device, batch), PHIBAL_OK);
+  model_set_routes(t.host, NULL, &taken[0][0][0][0]);
+  cr_expect_eq(device_forward_backward(t.device, BATCH, tokens, targets), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "for all calls or none"), "%s",
+            phibal_status_message());
+  finish(&t);
+}
+
 /* What has no kernels is refused by name before anything is taken, and nothing else is. */
 Test(device, what_a_device_lacks_is_refused_by_name) {
   static const struct {
@@ -648,7 +740,6 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
       OF(output_bias, 1, "output_bias"),
       OF(expert_factor, 1, "expert_factor"),
       OF(zero_experts, 1, "zero_experts"),
-      OF(hash_layers, 1, "hash_layers"),
       OF(heads, 1025, "more than 1024 heads"),
       BALANCE(method, BALANCE_SEQUENCE, "balance.method: sequence"),
 #undef BALANCE

@@ -202,6 +202,11 @@ train chosen-again $free --replay-routes chosen.routes --record-routes again.rou
 cmp chosen.routes again.routes && [ "$(losses chosen)" = "$(losses chosen-again)" ] || fail "a device's own routes, replayed"
 [ "$(digest chosen)" = "$(digest chosen-again)" ] || fail "a device's own routes, replayed: other weights"
 
+# Layers that route by hash.
+beside hashed 4 --set model.hash_layers=1 --set balance.alpha=1
+beside hashed-free 4 --method loss-free --set balance.bias_rate=0.05 --set model.hash_layers=1 --set model.hash_seed=3
+differ hashed-cpu cpu-phi loss 4
+
 # In bfloat16: the same bits each time, stopped and resumed too; the masters are what is kept.
 train half --steps 6 --device $device --set training.precision=bfloat16
 grep -q "precision.*bfloat16" log || { cat log >&2; fail "the tables do not say that it was bfloat16"; }
