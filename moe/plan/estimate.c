@@ -35,6 +35,16 @@ static int64_t required_bytes(const run_config *config, bool on_device, int32_t 
   return bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX;
 }
 
+/* Of the routes of the step's so many sequences on the host, those that are read and those that are
+   written. */
+static int64_t routes_bytes(const run_config *config, int32_t sequences) {
+  const model_config *m = &config->model;
+  const int files = (*config->training.record_routes != 0) + (*config->training.replay_routes != 0);
+  const double bytes = (double)sizeof(uint16_t) * files * (m->layers - m->dense_layers) *
+                       m->active * (double)sequences * m->sequence;
+  return bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX;
+}
+
 /* Of one weight: in bfloat16 it is there twice. */
 static int64_t weight_size(const run_config *config) {
   return config->training.precision == PRECISION_BFLOAT16 ? 6 : 4;
@@ -100,6 +110,9 @@ run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   e.step_tokens = (int64_t)config->batch.sequences * m->sequence;
   e.activation_bytes = bytes_sum(activation_bytes(config, on_device, config->batch.micro_sequences),
                                  required_bytes(config, on_device, config->batch.sequences));
+  if (!on_device)
+    e.activation_bytes =
+        bytes_sum(e.activation_bytes, routes_bytes(config, config->batch.sequences));
   return e;
 }
 
@@ -125,6 +138,7 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
   const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
   e.activation_bytes = bytes_sum(activation_bytes(config, false, own && own < micro ? own : micro),
                                  required_bytes(config, false, own));
+  e.activation_bytes = bytes_sum(e.activation_bytes, routes_bytes(config, own));
   return e;
 }
 

@@ -91,6 +91,9 @@ static phibal_status open_file(const char *path, int flags, const routes_shape *
   if (h.crc != crc_of(&h, CHECKED))
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "the routes '%s': corrupt: the header's CRC-32",
                              path);
+  if (h.before < 0 || h.before > (int64_t)1e12)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "the routes '%s': corrupt: %lld steps before",
+                             path, (long long)h.before);
   if (h.version != VERSION)
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
                              "the routes '%s' have version %d; this phibal reads version %d", path,

@@ -202,9 +202,18 @@ train chosen-again $free --replay-routes chosen.routes --record-routes again.rou
 cmp chosen.routes again.routes && [ "$(losses chosen)" = "$(losses chosen-again)" ] || fail "a device's own routes, replayed"
 [ "$(digest chosen)" = "$(digest chosen-again)" ] || fail "a device's own routes, replayed: other weights"
 
+for bins in 0 9; do
+  quantile="--steps 4 --method quantile --set balance.quantile_bins=$bins --set model.selection_score=probability"
+  train quantile-cpu $quantile --replay-routes recorded.routes
+  train quantile-device $quantile --replay-routes recorded.routes --record-routes device.routes --device $device
+  for key in loss gradient_norm; do close quantile-cpu quantile-device $key 1e-5 4; done
+  cmp recorded.routes device.routes || fail "quantile: a device has not the routes that it was given"
+done
+
 # Layers that route by hash.
 beside hashed 4 --set model.hash_layers=1 --set balance.alpha=1
 beside hashed-free 4 --method loss-free --set balance.bias_rate=0.05 --set model.hash_layers=1 --set model.hash_seed=3
+beside hashed-quantile 4 --method quantile --set model.hash_layers=1 --set model.selection_score=probability
 differ hashed-cpu cpu-phi loss 4
 
 # In bfloat16: the same bits each time, stopped and resumed too; the masters are what is kept.

@@ -63,6 +63,17 @@ on 2 $device --out chosen --micro 2 --record-routes chosen.routes || fail "chose
 cmp recorded.routes replayed.routes || fail "two ranks replay other routes"
 ! cmp -s recorded.routes chosen.routes || fail "two ranks choose the same"
 
+# Hashes, and experts divided behind them.
+hash="--set model.hash_layers=1 --set balance.alpha=1"
+"$phibal" train $options --out cpu-hash $hash >log 2>error || fail "hashes on the CPU"
+on 2 $device --out hash $hash || fail "hashes on two ranks"
+on 2 $device --out hash-experts $hash --expert-parallel 2 || fail "hashes, experts over two ranks"
+for run in hash hash-experts; do
+  for key in balance_loss loss gradient_norm; do
+    near 1e-5 "$(step $run 4 | value $key)" "$(step cpu-hash 4 | value $key)" || fail "$run: $key"
+  done
+done
+
 # What m follows and where it begins; frequencies of the global batch, of all ranks' tokens.
 follow="--track frequency --set balance.start=zero-corrected --set balance.alpha=0.05"
 "$phibal" train $device --out alone-follow $follow >log 2>error || fail "frequencies"

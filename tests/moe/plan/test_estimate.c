@@ -184,6 +184,32 @@ Test(estimate, experts_without_weights) {
   cr_expect_eq(run_estimate_of_rank(&config, 3).weight_bytes, 4 * (e.total - 2 * 18));
 }
 
+/* Two bytes a route of the step that is read or written, and of hashes k for each token of the
+   vocabulary; both on the host. */
+Test(estimate, given_selections) {
+  run_config config;
+  cr_assert_eq(
+      run_config_parse("model: {vocabulary: 64, width: 6, layers: 3, heads: 4, head_width: 2,\n"
+                       "  sequence: 32, experts: 8, active: 2, hidden: 5, dense_layers: 1}\n"
+                       "batch: {sequences: 6, micro_sequences: 2}\noptimizer: {peak_lr: 1}\n"
+                       "training: {steps: 1}\n",
+                       "one.yaml", NULL, 0, &config),
+      PHIBAL_OK, "%s", phibal_status_message());
+  const int64_t host = run_estimate_compute(&config, false).activation_bytes;
+  const int64_t device = run_estimate_compute(&config, true).activation_bytes;
+  const int64_t rank = run_estimate_of_rank(&config, 3).activation_bytes;
+  strcpy(config.training.record_routes, "a");
+  cr_expect_eq(run_estimate_compute(&config, false).activation_bytes, host + 2 * 2 * 2 * 6 * 32);
+  strcpy(config.training.replay_routes, "b");
+  cr_expect_eq(run_estimate_compute(&config, false).activation_bytes,
+               host + 2 * 2 * 2 * 2 * 6 * 32);
+  cr_expect_eq(run_estimate_of_rank(&config, 3).activation_bytes, rank + 2 * 2 * 2 * 2 * 2 * 32);
+  *config.training.record_routes = *config.training.replay_routes = 0;
+  config.model.hash_layers = 2;
+  cr_expect_eq(run_estimate_compute(&config, false).activation_bytes, host + 2 * 2 * 64 * 2);
+  cr_expect_eq(run_estimate_compute(&config, true).activation_bytes, device);
+}
+
 /* The largest size of every key is refused, each line naming the sizes that make it too large. In
    fuzz/targets/sizes.c what is not refused is counted under a sanitizer. */
 Test(estimate, too_large) {

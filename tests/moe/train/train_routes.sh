@@ -103,6 +103,12 @@ train $some $text --micro 2 --steps 2 --replay-routes phi.routes --out stopped
 refuses "steps 3 .. 5, and those of step 1 are needed" train $some $text --replay-routes replayed.routes --out none
 refuses "steps 1 .. 5, and those of step 6 are needed" train --resume replayed --quiet --steps 6
 refuses "replay_routes: '', but the run that is resumed has 'phi.routes'" train --resume replayed --quiet --replay-routes ''
+if [ "$mpirun" ]; then
+  back replayed2 phi.again
+  on 2 --resume replayed2 --quiet --record-routes replayed2.routes || fail "resumed on 2 ranks"
+  same_counts phi replayed2
+  cmp replayed.routes replayed2.routes || fail "resumed on 2 ranks: other routes"
+fi
 back short phi
 cut $(( one + one / 2 )) short.routes
 refuses "steps 1 .. 1, and those of step 2 are needed" train --resume short --quiet --record-routes short.routes
