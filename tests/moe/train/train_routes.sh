@@ -51,6 +51,11 @@ same_again limited --data examples/train.tokens --micro 2 --method sequence --se
   --set model.gate=sqrt_softplus
 grep -q '"dropped":0\.[0-9]*[1-9]' limited/metrics.jsonl || fail "nothing is dropped"
 
+open="--set model.dense_layers=0 --set model.activation=silu --set model.embedding_scale=false"
+train $some $text $open --out source
+"$phibal" export --load source --out hf >log 2>error || fail "export"
+same_again adapters $text $open --from hf --set lora.rank=2 --set lora.dropout=0.25 --micro 2
+
 # With other weights: what was recorded, which these would not choose.
 train $some $text --micro 2 --from elsewhere --out other
 train $some $text --micro 2 --from elsewhere --replay-routes phi.routes --out other.replayed
