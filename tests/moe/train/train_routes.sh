@@ -45,6 +45,10 @@ same_again free $text --micro 2 --method loss-free --set balance.bias_rate=0.1 -
   --set model.expert_groups=4 --set model.active_groups=2 --set data.boundaries=true
 same_again quantile $text --method quantile --set model.selection_score=probability --set model.gate=probability \
   --set model.gate_normalisation=sum --set model.gate_floor=0.25 --set model.hash_layers=1
+# other hashes give way, too
+train $some $text --method quantile --set model.hash_layers=1 --set model.hash_seed=9 --replay-routes quantile.routes \
+  --record-routes seeds.routes --out seeds
+cmp quantile.routes seeds.routes || fail "hashes in the place of what was recorded"
 same_again bias --data examples/train.tokens --micro 3 --method phi-bias --set training.recompute=layers \
   --set model.zero_experts=2
 same_again limited --data examples/train.tokens --micro 2 --method sequence --set balance.capacity_factor=0.75 \
