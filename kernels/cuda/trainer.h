@@ -283,6 +283,14 @@ phibal_status phibal_cuda_quantile_interpolated(int32_t experts, int32_t active,
                                                 const float *range, int32_t bins, uint64_t *count,
                                                 float *quantile, const phibal_cuda *call);
 
+/* Gates y [T][k] of tokens become scale y / max(sum y, floor), with sums [T] = sum y; and from the
+   gradient [T][k] of these gates that of y, in its place. As model_balance.c. No workspace. */
+phibal_status phibal_cuda_gate_floor(int64_t tokens, int32_t active, float scale, float floor,
+                                     float *gates, float *sums, const phibal_cuda *call);
+phibal_status phibal_cuda_gate_floor_backward(int64_t tokens, int32_t active, float scale,
+                                              float floor, const float *gates, const float *sums,
+                                              float *gradient, const phibal_cuda *call);
+
 /* Dense products, which add up in binary32: y [rows][out] = x [rows][in] w^T, or `to` + that where
    it is not null, which may be y; x_gradient = y_gradient w; w_gradient = y_gradient^T x, or with
    `add` w_gradient += that. `type` is that of both factors, y_type and x_type that of the result,

@@ -23,16 +23,12 @@ static phibal_status check(const model *m, const lora *adapters, model_precision
       {c->sinks, "sinks"},
       {c->output_bias, "output_bias"},
       {c->expert_limit > 0, "expert_limit"},
-      {c->expert_factor, "expert_factor"},
-      {c->zero_experts > 0, "zero_experts"},
-      {c->gate_floor > 0, "gate_floor"},
       {c->attention_multiplier != 0 && c->attention_multiplier != 1, "scaled scores of attention"},
       {c->heads > PHIBAL_MAX_EXPERTS, "more than 1024 heads"},
       {adapters && adapters->dropout > 0, "lora.dropout"},
       {precision == PRECISION_BFLOAT16 && m->expert_ranks && c->width % 2,
        "parallel.experts with rows in bfloat16 of an odd width"},
       {b->external != NULL, "a potential from a file"},
-      {b->capacity_factor > 0, "balance.capacity_factor"},
       {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
   };
   for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
@@ -121,7 +117,9 @@ static phibal_status create_host_side(device *d) {
   m->layers = calloc(L, sizeof *m->layers);
   d->inputs = calloc(calls + 1, sizeof *d->inputs);
   d->shares = calloc(calls + 1, sizeof *d->shares);
-  if (m->weights.layers && m->weight_gradients.layers && m->layers && d->inputs && d->shares)
+  d->seen = calloc(calls + 1, sizeof *d->seen);
+  if (m->weights.layers && m->weight_gradients.layers && m->layers && d->inputs && d->shares &&
+      d->seen)
     return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
 }
@@ -203,6 +201,7 @@ void device_destroy(device *d) {
   if (d->ranks) d->library.ranks_destroy(d->ranks);
   if (d->pinned) d->library.free_host(d->pinned);
   if (d->call.stream) d->library.stream_destroy(&d->call);
+  free(d->seen);
   free(d->shares);
   free(d->inputs);
   free(d->model.layers);
@@ -413,6 +412,7 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
   const model_batch seen = model_batch_count((int64_t)n, tokens, targets);
   m->step.targets += seen.targets;
   m->step.tokens += seen.tokens;
+  d->seen[d->calls] = seen.tokens;
   d->shares[d->calls] = (double)seen.tokens / (double)m->global.tokens;
   d->host_dense[1] = (int64_t)n;
   memcpy(in->tokens, tokens, sizeof *tokens * n);
@@ -504,11 +504,16 @@ phibal_status device_finish_wait(device *d, model_losses *losses, double *norm) 
   *losses = (model_losses){
       .cross_entropy = sums->cross_entropy, .correct = sums->correct, .targets = sums->targets};
   const float *all = come(d, d->losses);
+  const int64_t *kept = d->kept ? come(d, d->kept) : NULL;
   for (int32_t call = 0; call < d->calls; call++)
     for (int32_t i = 0; i < m->moe_layers; i++) {
       const float *of_call = all + 2 * (int64_t)call * m->moe_layers;
       if (i >= m->config.hash_layers) losses->balance += (double)of_call[i] * d->shares[call];
       losses->z += (double)of_call[m->moe_layers + i] * d->shares[call];
+      if (!kept) continue;
+      const int64_t routes = d->seen[call] * m->config.active;
+      losses->routes += routes;
+      losses->dropped += routes - kept[(int64_t)call * m->moe_layers + i];
     }
   *norm = sums->norm;
   return PHIBAL_OK;

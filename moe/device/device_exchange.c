@@ -57,7 +57,8 @@ phibal_status device_exchange_create(device *d, const parallel *ranks) {
   const model_expert_ranks *e = d->host->expert_ranks;
   if (!e) return PHIBAL_OK;
   const device_library *l = &d->library;
-  const int64_t E = d->model.config.experts, L = d->model.config.layers, own = E / e->ranks;
+  const int64_t E = model_real_experts(&d->model.config), L = d->model.config.layers,
+                own = E / e->ranks;
   device_exchange *x = d->exchange = calloc(1, sizeof *x);
   if (!x) return exchange_no_memory(d->name, 0);
   const int32_t first = ranks->rank - e->rank;
@@ -118,7 +119,7 @@ static phibal_status group_gather(device *d, int64_t n, const float *send, float
 /* Rows that rank i of the group sends to rank j's experts. */
 static int64_t rows_between(const device *d, const exchange_layer *l, int32_t i, int32_t j) {
   const int32_t own = d->exchange->own_experts;
-  const int64_t *offsets = l->offsets + (int64_t)i * (d->model.config.experts + 1);
+  const int64_t *offsets = l->offsets + (int64_t)i * (model_real_experts(&d->model.config) + 1);
   return offsets[(j + 1) * own] - offsets[j * own];
 }
 
@@ -159,7 +160,8 @@ static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert,
   memcpy(next, l->own, (size_t)own * sizeof *next);
   for (int32_t r = 0; r < x->group.count; r++)
     for (int32_t e = 0; e < own; e++) {
-      const int64_t *offsets = l->offsets + (int64_t)r * (d->model.config.experts + 1) + first + e;
+      const int64_t *offsets =
+          l->offsets + (int64_t)r * (model_real_experts(&d->model.config) + 1) + first + e;
       const int64_t rows = offsets[1] - offsets[0], sorted = next[e];
       if (rows > 0)
         RUN(d->library.copy(to + (by_expert ? sorted : wire) * row,
@@ -197,7 +199,7 @@ phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets
   const device_library *l = &d->library;
   device_exchange *x = d->exchange;
   exchange_layer *on = &x->layers[layer];
-  const int64_t n = d->model.config.experts + 1;
+  const int64_t n = model_real_experts(&d->model.config) + 1;
   const int32_t own = x->own_experts, first = x->me * own;
   /* 64-bit numbers travel as pairs of 32-bit ones. */
   phibal_status status = group_gather(d, 2 * n, (const float *)d->model.layers[layer].offsets,

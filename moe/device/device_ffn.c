@@ -9,7 +9,7 @@ static phibal_cuda_loads loads_of(const device *d, const phibal_cuda_loads *all,
 
 /* The rows of a layer's experts, and those of a dense FFN: the call's tokens. */
 static phibal_cuda_groups experts_groups(const device *d, int32_t layer, int64_t tokens) {
-  const int64_t n = d->model.config.experts + 1;
+  const int64_t n = model_real_experts(&d->model.config) + 1;
   return (phibal_cuda_groups){d->model.layers[layer].offsets,
                               d->sizes_on_device ? NULL : d->host_offsets + layer * n,
                               tokens * d->model.config.active};
@@ -24,11 +24,13 @@ static phibal_status gather_rows(device *d, int32_t layer, int64_t tokens, const
   const model_config *c = &d->model.config;
   const layer_activations *on = &d->model.layers[layer];
   if (d->sizes_on_device)
-    return d->library.gather_counted(on->offsets + c->experts, tokens * c->active, c->active,
-                                     c->width, d->rows, on->source, x, gathered, &d->call);
-  const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
-  return d->library.gather(offsets[c->experts], c->active, c->width, d->rows, on->source, x,
-                           gathered, &d->call);
+    return d->library.gather_counted(on->offsets + model_real_experts(c), tokens * c->active,
+                                     c->active, c->width, d->rows, on->source, x, gathered,
+                                     &d->call);
+  const int32_t real = model_real_experts(c);
+  const int64_t *offsets = d->host_offsets + (int64_t)layer * (real + 1);
+  return d->library.gather(offsets[real], c->active, c->width, d->rows, on->source, x, gathered,
+                           &d->call);
 }
 
 /* One dense gated FFN, added to `out`: that of an only expert, who has the call's tokens. */
@@ -64,6 +66,9 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   phibal_status status =
       l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask,
                         scores, on->experts, on->gates, on->logsumexp, call, &d->zeroed);
+  if (m->config.gate_floor > 0)
+    RUN(l->gate_floor(tokens, m->config.active, m->config.route_scale, m->config.gate_floor,
+                      on->gates, on->gate_sum, &d->call));
   if (quantile) RUN(device_balance_require(d, layer, moe_layer, tokens, scores));
   if (m->balance.z_coefficient > 0 && d->shares[d->calls] > 0)
     RUN(l->z_loss(tokens, m->balance.z_coefficient, on->logsumexp, m->scratch.mask,
@@ -71,12 +76,53 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   return status;
 }
 
+/* (E10), (E8): the rows of the routes to experts that have weights, and of these, where there is a
+   capacity, those within it; the gates of the others nothing reads then. By slots, gate_gradient
+   has the experts meanwhile. Then the gates that the experts' outputs are multiplied by (R5f). */
+static phibal_status permute(device *d, int32_t layer, int32_t moe_layer, int64_t tokens) {
+  const device_library *l = &d->library;
+  const model *m = &d->model;
+  const model_config *c = &m->config;
+  const balance_config *b = &m->balance;
+  const layer_activations *on = &m->layers[layer];
+  const int32_t k = c->active, E = c->experts, real = model_real_experts(c);
+  int32_t *slots = (int32_t *)m->scratch.gate_gradient;
+  const float *factor = m->weights.layers[layer].factor;
+  phibal_status status = PHIBAL_OK;
+  if (c->zero_experts)
+    status = l->zero_experts_dispatch(tokens, k, E, c->zero_experts, on->experts, slots, &d->call);
+  RUN(l->permutation(tokens, k, real, c->zero_experts ? slots : on->experts, on->offsets,
+                     on->source, on->row, &d->call));
+  if (b->capacity_factor > 0) {
+    int64_t limit = 0;
+    RUN(phibal_capacity_limit(b->capacity_factor, b->capacity_minimum, d->seen[d->calls], k, E,
+                              &limit));
+    RUN(l->capacity(b->capacity_policy, tokens, k, E, limit, on->offsets, on->source, on->gates,
+                    slots, NULL, &d->call));
+    RUN(l->permutation(tokens, k, E, slots, on->offsets, on->source, on->row, &d->call));
+    RUN(l->copy(d->kept + (int64_t)d->calls * m->moe_layers + moe_layer, on->offsets + E,
+                sizeof *d->kept, &d->call));
+  }
+  if (factor)
+    RUN(l->gate_factor(tokens, k, E, on->experts, on->gates, factor, on->scaled_gates, &d->call));
+  return status;
+}
+
+static const float *experts_gates(const device *d, int32_t layer) {
+  const layer_activations *on = &d->model.layers[layer];
+  return d->model.weights.layers[layer].factor ? on->scaled_gates : on->gates;
+}
+
+static phibal_zero_output zero_output(const device *d) {
+  return d->model.config.zero_output == ZERO_NOTHING ? PHIBAL_ZERO_NULL : PHIBAL_ZERO_IDENTITY;
+}
+
 /* The offsets on the host, where the products need them there: cublasGemmGroupedBatchedEx, products
    made each by itself, and phibal_cuda_ranks_exchange (ncclSend, ncclRecv) between ranks. Then each
    layer waits. */
 static phibal_status fetch_offsets(device *d, int32_t layer) {
   const device_library *l = &d->library;
-  const int64_t n = d->model.config.experts + 1;
+  const int64_t n = model_real_experts(&d->model.config) + 1;
   if (d->sizes_on_device) return PHIBAL_OK;
   if (d->exchange) return device_exchange_offsets(d, layer, d->host_offsets + layer * n);
   phibal_status status = l->copy(d->host_offsets + layer * n, d->model.layers[layer].offsets,
@@ -98,11 +144,10 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   phibal_status status = l->linear(tokens, c->experts, width, PHIBAL_ROWS_F32, x, w->router, NULL,
                                    PHIBAL_ROWS_F32, on->logits, &d->call);
   RUN(route(d, layer, moe_layer, tokens));
-  RUN(l->permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source, on->row,
-                     &d->call));
+  RUN(permute(d, layer, moe_layer, tokens));
   RUN(fetch_offsets(d, layer));
   if (status) return status;
-  const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  const phibal_ffn shape = model_ffn_shape(c, model_real_experts(c), c->hidden);
   float *gathered = m->scratch.gathered_gradient, *expert_output = m->scratch.route_gradient;
   status = gather_rows(d, layer, tokens, on->ffn_normed, gathered);
   if (d->exchange)
@@ -114,8 +159,11 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   if (w->shared_gate)
     RUN(dense_forward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
                       w->shared_up, w->shared_down, on->shared_a, on->shared_b, out));
-  RUN(l->combine(tokens, c->active, width, d->rows, on->row, on->gates, expert_output, out,
-                 &d->call));
+  RUN(l->combine(tokens, c->active, width, d->rows, on->row, experts_gates(d, layer), expert_output,
+                 out, &d->call));
+  if (c->zero_experts) /* x unrounded, as the router has it */
+    RUN(l->zero_experts(zero_output(d), tokens, c->active, c->experts, c->zero_experts, width,
+                        on->experts, experts_gates(d, layer), x, out, &d->call));
   return status;
 }
 
@@ -169,7 +217,7 @@ phibal_status device_ffn_recompute(device *d, int32_t layer, int32_t batch) {
                        device_weight(d, w->up), on->a, on->b, &d->call));
     return status;
   }
-  const phibal_ffn routed = model_ffn_shape(c, c->experts, c->hidden);
+  const phibal_ffn routed = model_ffn_shape(c, model_real_experts(c), c->hidden);
   const phibal_cuda_groups groups = experts_groups(d, layer, tokens), all = dense_groups(d);
   RUN(gather_rows(d, layer, tokens, on->ffn_normed, m->scratch.gathered_gradient));
   RUN(l->ffn_gate_up(&routed, d->rows, &groups, m->scratch.gathered_gradient,
@@ -207,8 +255,8 @@ static phibal_status exchanged_backward(device *d, int32_t layer, int64_t tokens
   const layer_activations *on = &d->model.layers[layer];
   model_scratch *s = &d->model.scratch;
   const int64_t slots = tokens * d->model.config.active;
-  phibal_status status =
-      l->gather(rows, 1, 1, PHIBAL_ROWS_F32, on->source, on->gates, s->gathered_gradient, &d->call);
+  phibal_status status = l->gather(rows, 1, 1, PHIBAL_ROWS_F32, on->source, experts_gates(d, layer),
+                                   s->gathered_gradient, &d->call);
   RUN(device_exchange_backward(d, layer, s->gathered_gradient, s->route_gradient, s->route_gradient,
                                s->gathered_gradient));
   RUN(l->zero(s->gate_gradient, sizeof(float) * (size_t)slots, &d->call));
@@ -225,12 +273,15 @@ static phibal_status routes_backward(device *d, int32_t layer, int64_t tokens, c
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
-  const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  const phibal_ffn shape = model_ffn_shape(c, model_real_experts(c), c->hidden);
   const phibal_cuda_groups groups = experts_groups(d, layer, tokens);
-  const phibal_cuda_routes routes = {tokens, c->active, on->row, on->gates, s->gate_gradient};
+  const phibal_cuda_routes routes = {tokens, c->active, on->row, experts_gates(d, layer),
+                                     s->gate_gradient};
   phibal_status status = gather_rows(d, layer, tokens, dy, s->route_gradient);
   if (d->exchange)
-    return status ? status : exchanged_backward(d, layer, tokens, groups.host_offsets[c->experts]);
+    return status
+               ? status
+               : exchanged_backward(d, layer, tokens, groups.host_offsets[model_real_experts(c)]);
   RUN(gather_rows(d, layer, tokens, on->ffn_normed, s->gathered_gradient));
   RUN(l->ffn_backward_recompute(
       &shape, d->rows, &groups, &routes, s->gathered_gradient, device_weight(d, w->gate),
@@ -240,7 +291,7 @@ static phibal_status routes_backward(device *d, int32_t layer, int64_t tokens, c
 }
 
 /* Recomputes the router's input of the forward pass. */
-static const float *router_input(device *d, int32_t layer, int64_t tokens, phibal_status *status) {
+static float *router_input(device *d, int32_t layer, int64_t tokens, phibal_status *status) {
   model *m = &d->model;
   layer_activations *on = &m->layers[layer];
   const int64_t width = m->config.width;
@@ -251,6 +302,36 @@ static const float *router_input(device *d, int32_t layer, int64_t tokens, phiba
                                       PHIBAL_ROWS_F32, m->scratch.router_input, width,
                                       on->ffn_inverse, &d->call);
   return m->scratch.router_input;
+}
+
+/* From the gradient of the gates that the outputs were multiplied by that of the router's, in its
+   place. x: the router's input. Identities write the first that reaches it into normed_gradient. */
+static phibal_status gates_backward(device *d, int32_t layer, int64_t tokens, const float *x) {
+  const device_library *l = &d->library;
+  const model *m = &d->model;
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  const layer_activations *on = &m->layers[layer];
+  const model_scratch *s = &m->scratch;
+  const int64_t n = tokens * c->width;
+  phibal_status status = PHIBAL_OK;
+  if (c->zero_experts) {
+    status = l->zero(s->normed_gradient, sizeof(float) * (size_t)n, &d->call);
+    RUN(l->zero_experts_backward(zero_output(d), tokens, c->active, c->experts, c->zero_experts,
+                                 c->width, on->experts, experts_gates(d, layer), x,
+                                 s->stream_gradient, s->normed_gradient, s->gate_gradient,
+                                 &d->call));
+  }
+  if (w->factor) {
+    RUN(l->gate_factor_backward(tokens, c->active, c->experts, on->experts, on->gates, w->factor,
+                                s->gate_gradient, s->gate_gradient, d->factor_gradient,
+                                &d->zeroed));
+    RUN(l->add(c->experts, PHIBAL_ROWS_F32, d->factor_gradient, g->factor, &d->call));
+  }
+  if (c->gate_floor > 0)
+    RUN(l->gate_floor_backward(tokens, c->active, c->route_scale, c->gate_floor, on->gates,
+                               on->gate_sum, s->gate_gradient, &d->call));
+  return status;
 }
 
 /* normed_gradient is overwritten with what reaches the FFN's input. */
@@ -268,15 +349,20 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   phibal_status status = PHIBAL_OK;
   const float *dy = device_stream_gradient(d, tokens * width, &status);
   RUN(routes_backward(d, layer, tokens, dy));
-  const float *x = router_input(d, layer, tokens, &status);
+  float *x = router_input(d, layer, tokens, &status);
+  RUN(gates_backward(d, layer, tokens, x));
   RUN(l->router_backward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, s->mask, on->experts,
                          s->gate_gradient, priced ? on->price : NULL,
                          m->balance.alpha * (double)c->experts / global,
                          2.0 * m->balance.z_coefficient / global, s->logit_gradient, &d->call));
   RUN(l->linear_weight_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient, x,
                                 g->router, d->calls > 0, &d->call));
+  /* Beside that of identities it takes binary32 rows that are free by now. */
+  float *to = !c->zero_experts ? s->normed_gradient : d->rows == PHIBAL_ROWS_F32 ? s->branch : x;
   RUN(l->linear_input_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient,
-                               w->router, PHIBAL_ROWS_F32, s->normed_gradient, &d->call));
+                               w->router, PHIBAL_ROWS_F32, to, &d->call));
+  if (c->zero_experts)
+    RUN(l->add(tokens * width, PHIBAL_ROWS_F32, to, s->normed_gradient, &d->call));
   if (w->shared_gate)
     RUN(dense_backward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, dy, w->shared_gate,
                        w->shared_up, w->shared_down, on->shared_a, on->shared_b, g->shared_gate,

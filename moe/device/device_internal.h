@@ -51,6 +51,15 @@
   X(router_forward)                                                                                \
   X(router_forward_workspace)                                                                      \
   X(router_backward)                                                                               \
+  X(gate_floor)                                                                                    \
+  X(gate_floor_backward)                                                                           \
+  X(gate_factor)                                                                                   \
+  X(gate_factor_workspace)                                                                         \
+  X(gate_factor_backward)                                                                          \
+  X(zero_experts_dispatch)                                                                         \
+  X(zero_experts)                                                                                  \
+  X(zero_experts_backward)                                                                         \
+  X(capacity)                                                                                      \
   X(loads_add)                                                                                     \
   X(balance_step)                                                                                  \
   X(scale)                                                                                         \
@@ -165,14 +174,18 @@ struct device {
   float *prices;                            /* [moe layers][E], this call's if has_price */
   bool has_price;
   device_quantiles quantiles;
-  float *losses;  /* [calls][2][moe layers], balance and z of each call */
-  double *shares; /* [calls] of the global batch, on the host */
+  float *losses;          /* [calls][2][moe layers], balance and z of each call */
+  double *shares;         /* [calls] of the global batch, on the host */
+  int64_t *seen;          /* [calls] tokens that are not padding, likewise */
+  int64_t *kept;          /* [calls][moe layers] routes within the capacity; null without one */
+  float *factor_gradient; /* [E] of one call; null without expert_factor */
   int32_t calls, most_calls;
   device_sums *sums;
   /* What data can break, one place for each layer's forward pass, for the rest of the calls, and
      for the optimizer. */
   uint64_t *failures; /* device [L + 2] */
-  /* What comes to the host, at once: sums, failures, losses, step_loads; and where, pinned. */
+  /* What comes to the host, at once: sums, failures, losses, kept, step_loads; and where, pinned.
+   */
   unsigned char *results, *host_results;
   size_t results_bytes;
   phibal_cuda_ranks *ranks; /* null: alone */

@@ -43,6 +43,8 @@ static void allocate_state(device *d, arena *a) {
   d->sums = arena_take(a, 1, sizeof *d->sums);
   d->failures = arena_take(a, m->config.layers + 2, sizeof *d->failures);
   d->losses = arena_take(a, 2 * (int64_t)d->most_calls * L, sizeof(float));
+  if (m->balance.capacity_factor > 0)
+    d->kept = arena_take(a, (int64_t)d->most_calls * L, sizeof *d->kept);
   d->step_loads.tokens = arena_take(a, L, sizeof(int64_t));
   d->step_loads.probability = arena_take(a, L * E * PHIBAL_LOAD_LIMBS, sizeof(uint64_t));
   d->step_loads.count = arena_take(a, L * E, sizeof(int64_t));
@@ -51,6 +53,7 @@ static void allocate_state(device *d, arena *a) {
   d->mean = arena_take(a, L * E, sizeof(float));
   d->state = arena_take(a, L * E, sizeof(float));
   d->prices = arena_take(a, L * E, sizeof(float));
+  if (m->config.expert_factor) d->factor_gradient = arena_take(a, E, sizeof(float));
   allocate_quantiles(d, a);
   d->loads_sum_count = L * (1 + E * (PHIBAL_LOAD_LIMBS + 1));
   d->loads_sum = d->ranks ? arena_take(a, d->loads_sum_count, sizeof(uint64_t)) : NULL;
@@ -97,7 +100,7 @@ static size_t workspace_bytes(const device *d) {
   const int32_t heads = c->heads * c->head_width;
   const phibal_cuda_norm widest = {tokens, 1, c->width > heads ? c->width : heads, 0,
                                    PHIBAL_ROWS_F32};
-  const phibal_ffn ffn = model_ffn_shape(c, c->experts, c->hidden);
+  const phibal_ffn ffn = model_ffn_shape(c, model_real_experts(c), c->hidden);
   size_t bytes =
       larger(l->attention_workspace(&attention, &d->call), l->attention_workspace(&last, &d->call));
   bytes = larger(bytes, l->norm_backward_workspace(&widest));
@@ -133,7 +136,7 @@ static phibal_status take_pinned(device *d) {
 static bool sizes_on_device(const device *d) {
   const model *m = &d->model;
   const model_config *c = &m->config;
-  const phibal_ffn ffn = model_ffn_shape(c, c->experts, c->hidden);
+  const phibal_ffn ffn = model_ffn_shape(c, model_real_experts(c), c->hidden);
   const int64_t most = (int64_t)m->batch * c->sequence * c->active;
   if (d->host->expert_ranks) return false; /* rows travel, by counts of the host */
   uintptr_t places = 0;
@@ -180,7 +183,8 @@ phibal_status device_plan_memory(device *d) {
       m->layers[i].price = d->prices + (int64_t)moe_layer++ * m->config.experts;
   const phibal_router router = model_router(&m->config);
   const size_t any = (workspace_bytes(d) + 255) / 256 * 256;
-  const size_t zeroed = larger(l->router_forward_workspace(&router), l->z_loss_workspace());
+  size_t zeroed = larger(l->router_forward_workspace(&router), l->z_loss_workspace());
+  if (m->config.expert_factor) zeroed = larger(zeroed, l->gate_factor_workspace(m->config.experts));
   status = take(d, 2, any + zeroed);
   if (status) return status;
   d->zeroed = d->call;

@@ -198,6 +198,15 @@ ranges of the biases before|moe/device/device_balance.c|device|device_balance/qu
 counts of a round not over all tokens|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/if (thread == 0) count\[e\] = own;/if (thread == 0 \&\& round < 31) count[e] = own;/
 bins of the layer before|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_of*|FAIL|s/row\[i\] = 0;/row[i] += 0;/
 stretch of bins that begins late|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_of*|FAIL|s/before += i < thread ? n : 0;/before += i <= thread ? n : 0;/
+factors' gradient of the last call alone|moe/device/device_ffn.c|device|device_balance/gates*|FAIL|s/RUN(l->add(c->experts, PHIBAL_ROWS_F32, d->factor_gradient, g->factor, &d->call));/RUN(l->copy(g->factor, d->factor_gradient, sizeof(float) * (size_t)c->experts, \&d->call));/
+gates without factors in the backward pass|moe/device/device_ffn.c|device|device_balance/gates*|FAIL|s/on->row, experts_gates(d, layer),$/on->row, on->gates,/
+floor's gradient left out|moe/device/device_ffn.c|device|device_balance/gates*|FAIL|s/if (c->gate_floor > 0)/if (c->gate_floor > 2)/
+identities counted twice|moe/device/device_ffn.c|device|device_balance/experts*|FAIL|s/if (c->zero_experts) \/\* x unrounded.*$/for (int i = 0; c->zero_experts \&\& i < 2; i++)/
+identities' gradient overwritten|moe/device/device_ffn.c|device|device_balance/experts*|FAIL|s/float \*to = !c->zero_experts ?/float *to = true ?/
+capacity of the whole step|moe/device/device_ffn.c|device|device_balance/capacity|FAIL|s/d->seen\[d->calls\], k, E/m->global.tokens, k, E/
+capacity of padding too|moe/device/device_ffn.c|device|device_balance/capacity|FAIL|s/d->seen\[d->calls\], k, E/tokens, k, E/
+kept routes of the last call|moe/device/device_ffn.c|device|device_balance/capacity|FAIL|s/d->kept + (int64_t)d->calls \* m->moe_layers + moe_layer/d->kept + moe_layer/
+sum of gates rounded before they are divided|gate_floor.cu|gate_floor|cuda_trainer/gates*|FAIL|s/(double)a.floor : sum;/(double)a.floor : (double)rounded;/
 losses read before they are there|moe/device/device.c|device|device/every*|FAIL|s/phibal_status status = wait_for(d);/phibal_status status = PHIBAL_OK;/
 a call that waits|moe/device/device.c|device|device/a_step_is*|no part of a graph|s/RUN(zero_loads(d, &d->call_loads));/&\n  RUN(l->wait(\&d->call));/
 tokens copied from where the caller has them|moe/device/device.c|device|device/a_step_is*|not pinned|s/status = l->copy(d->tokens, in->tokens/status = l->copy(d->tokens, tokens/

@@ -309,6 +309,42 @@ Test(cuda_trainer, ranges_of_histograms) {
   expect_failure(d, PHIBAL_ERROR_DOMAIN, "required bias of expert 0");
 }
 
+/* As model_balance.c divides them; every second token is below the floor, one is padding. */
+Test(cuda_trainer, gates_over_a_floor) {
+  for (int64_t tokens : {0, 1, 700}) {
+    const int32_t k = 3;
+    const float floor = 0.5f, scale = 2.5f;
+    random_stream r = random_start(SEED, 13, (uint64_t)tokens);
+    floats y((size_t)(tokens * k)), dg = numbers(&r, y.size());
+    for (size_t i = 0; i < y.size(); i++)
+      y[i] =
+          fabsf((float)random_normal(&r)) * (i / k % 2 ? 0.05f : 0.4f) * (i / k % 5 == 4 ? 0 : 1);
+    floats g = y, dy = dg, got = y, gradient = dg, sums((size_t)tokens), got_sums = sums;
+    for (int64_t t = 0; t < tokens; t++) {
+      double sum = 0, along = 0;
+      for (int64_t i = t * k; i < t * k + k; i++) sum += (double)y[(size_t)i];
+      sums[(size_t)t] = (float)sum;
+      const bool low = (float)sum < floor;
+      for (int64_t i = t * k; i < t * k + k; i++) {
+        g[(size_t)i] = (float)((double)scale * (double)y[(size_t)i] / (low ? (double)floor : sum));
+        if (!low) along += (double)g[(size_t)i] * (double)dg[(size_t)i];
+      }
+      for (int64_t i = t * k; i < t * k + k; i++)
+        dy[(size_t)i] = (float)(((double)scale * (double)dg[(size_t)i] - along) /
+                                (double)(low ? floor : (float)sum));
+    }
+    device d(0, (int)(tokens % 3));
+    OK(phibal_cuda_gate_floor(tokens, k, scale, floor, got.data(), got_sums.data(), &d.call));
+    cr_expect(same(g, got) && same(sums, got_sums), "%d tokens", (int)tokens);
+    OK(phibal_cuda_gate_floor_backward(tokens, k, scale, floor, got.data(), got_sums.data(),
+                                       gradient.data(), &d.call));
+    cr_expect(same(dy, gradient), "%d tokens, backward", (int)tokens);
+    cr_expect_eq(phibal_cuda_gate_floor(tokens, k, scale, 0, got.data(), got_sums.data(), &d.call),
+                 PHIBAL_ERROR_ARGUMENT);
+    OK(phibal_cuda_result(&d.call));
+  }
+}
+
 Test(cuda_trainer, rope_has_the_cpus_bits) {
   static const norm_case cases[] = {{7, 2, 8, 0},  {10, 3, 6, 5}, {33, 1, 2, 0},
                                     {5, 2, 64, 8}, {3, 3, 8, 2},  {4, 2, 16, 1}};

@@ -742,14 +742,12 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
       OF(window, 4, "window"),
       OF(sinks, 1, "sinks"),
       OF(output_bias, 1, "output_bias"),
-      OF(expert_factor, 1, "expert_factor"),
-      OF(zero_experts, 1, "zero_experts"),
       OF(heads, 1025, "more than 1024 heads"),
       BALANCE(method, BALANCE_SEQUENCE, "balance.method: sequence"),
 #undef BALANCE
 #undef OF
   };
-  enum { NUMBERS = 7 }; /* those that are no integers, after the table */
+  enum { NUMBERS = 5 }; /* those that are no integers, after the table */
   const size_t n = sizeof lacking / sizeof *lacking;
   for (size_t i = 0; i < n + NUMBERS; i++) {
     training t;
@@ -763,16 +761,14 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
     if (i == n) t.host->config.expert_limit = 7, named = "expert_limit";
     if (i == n + 1)
       t.host->config.attention_multiplier = 0.5f, named = "scaled scores of attention";
-    if (i == n + 2) t.host->balance.capacity_factor = 1, named = "balance.capacity_factor";
-    if (i == n + 3) t.optimizer.parts = (void *)&t, named = "sharded optimizer";
-    if (i == n + 4) t.host->balance.external = (void *)&t, named = "a potential from a file";
-    if (i == n + 5) {
+    if (i == n + 2) t.optimizer.parts = (void *)&t, named = "sharded optimizer";
+    if (i == n + 3) t.host->balance.external = (void *)&t, named = "a potential from a file";
+    if (i == n + 4) {
       t.host->expert_ranks = (void *)&t, t.host->config.width = D + 1;
       named = "parallel.experts with rows in bfloat16 of an odd width";
     }
-    if (i == n + 6) t.host->config.gate_floor = 0.5f, named = "gate_floor";
     device *d = NULL;
-    const model_precision precision = i == n + 5 ? PRECISION_BFLOAT16 : PRECISION_BINARY32;
+    const model_precision precision = i == n + 4 ? PRECISION_BFLOAT16 : PRECISION_BINARY32;
     cr_assert_eq(device_create("host-cuda", t.host, &t.optimizer, precision, CALLS, NULL, &d),
                  PHIBAL_ERROR_UNSUPPORTED, "%s is not refused", named);
     char whole[100];

@@ -82,6 +82,22 @@ beside bins 4 --method quantile --set balance.quantile_bins=200 --set model.gate
 differ quantile-cpu cpu-phi loss 10
 passed_on quantile-$device
 passed_on quantile-cpu --device $device
+# Factors of experts, and gates over a sum with a floor, which not every token reaches.
+beside factor 10 $state --set model.expert_factor=true --set model.gate=sigmoid --set model.gate_normalisation=sum \
+  --set model.gate_floor=0.95 --set model.route_scale=1.5 --set balance.z_coefficient=0
+# Experts without weights, that return their input or nothing.
+for output in identity zero; do
+  beside zero_$output 10 $state --set model.zero_experts=3 --set model.zero_output=$output --set model.expert_factor=true
+done
+differ zero_identity-cpu zero_zero-cpu loss 10
+# Capacities of each micro-batch, and what is dropped.
+for policy in token-order slot-order lowest-gate; do
+  beside drop_$policy 6 $state --set balance.capacity_factor=0.9 --set balance.capacity_policy=$policy
+  numbers drop_$policy-cpu dropped >a
+  numbers drop_$policy-$device dropped >b
+  cmp a b && [ -s a ] && ! grep -q '^0[.0]*$' a || fail "policy $policy: other routes are dropped"
+done
+differ drop_token-order-cpu drop_lowest-gate-cpu loss 6
 # Groups of experts, and gates over a sum with an epsilon.
 for on in cpu $device; do
   option=
@@ -263,7 +279,6 @@ without=$(taken $sizes --method loss-free)
   fail "memory of bins"
 
 refuse sequence --device $device --method sequence
-refuse balance.capacity_factor --device $device --set balance.capacity_factor=1
 refuse training.precision --set training.precision=bfloat16
 refuse "no device 'tpu'" --device tpu
 

@@ -90,6 +90,21 @@ for run in follow global; do
   done
 done
 
+# Capacities of each rank's micro-batch; factors, and experts without weights, divided over ranks too.
+extra="--set model.expert_factor=true --set balance.alpha=0.05"
+for case in "drop 1 --set balance.capacity_factor=0.8" "zero 2 --set model.zero_experts=2"; do
+  set -- $case
+  run=$1 parts=$2
+  shift 2
+  on 2 $device --out $run $extra --micro 2 --expert-parallel $parts "$@" || fail "two ranks: $run"
+  on 2 $options --out cpu-$run $extra --micro 2 --expert-parallel $parts "$@" || fail "two ranks on the CPU: $run"
+  for key in balance_loss loss gradient_norm; do
+    near 1e-5 "$(step $run 4 | value $key)" "$(step cpu-$run 4 | value $key)" || fail "$run: $key"
+  done
+done
+[ "$(step drop 1 | value dropped)" = "$(step cpu-drop 1 | value dropped)" ] || fail "other routes are dropped"
+[ "$(step drop 1 | value dropped)" != 0.0 ] || fail "nothing is dropped"
+
 # Experts divided over pairs of the four ranks: as train_divided.sh has it of the CPU. m, loads and losses
 # from the same weights to the bit, gradients within the rounding of their sums, and what the first rank
 # says of the validation text with the experts of the second.
