@@ -1,19 +1,144 @@
-/* A factor for each expert (R5f): products, and sums of products over the slots of an expert. Not
-   under contract. */
+/* A factor for each expert (R5f): products, and sums of products over the slots of an expert. */
 #include "operation.h"
 #include <phibal/reference_gate_factor.h>
 
+/* Slots of experts that there are, or of padding; finite numbers where there is an expert. */
+/*@ requires 0 <= slots && \valid_read(experts + (0 .. slots - 1)) &&
+      \valid_read(gates + (0 .. slots - 1));
+    requires gradient == \null || \valid_read(gradient + (0 .. slots - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures slots: \result == PHIBAL_OK ==> slots_of(experts, slots, experts_count);
+    ensures gates: \result == PHIBAL_OK ==> slots_real(experts, gates, slots);
+    ensures gradient: \result == PHIBAL_OK && gradient != \null ==>
+      slots_real(experts, gradient, slots); */
 static phibal_status check_slots(const char *name, int64_t slots, int32_t experts_count,
                                  const int32_t *experts, const float *gates,
-                                 const float *scaled_gradient) {
+                                 const float *gradient) {
+  /*@ loop invariant index: 0 <= i <= slots;
+      loop invariant slots: slots_of(experts, i, experts_count);
+      loop invariant gates: slots_real(experts, gates, i);
+      loop invariant gradient: gradient != \null ==> slots_real(experts, gradient, i);
+      loop assigns i;
+      loop variant slots - i; */
   for (int64_t i = 0; i < slots; i++) {
     if (experts[i] < -1 || experts[i] >= experts_count)
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: slot %lld has expert %d of %d", name,
                                (long long)i, (int)experts[i], (int)experts_count);
     if (experts[i] < 0) continue;
     TRY(operation_check_finite(name, "a slot's gate", 1, gates + i));
-    if (scaled_gradient)
-      TRY(operation_check_finite(name, "a slot's gradient", 1, scaled_gradient + i));
+    if (gradient) TRY(operation_check_finite(name, "a slot's gradient", 1, gradient + i));
+  }
+  return PHIBAL_OK;
+}
+
+/* z[i] = x[i] times the factor of slot i's expert, 0 for padding; z may be null. */
+/*@ requires 0 <= slots && optional_vector(z, slots);
+    requires z != \null ==>
+      \valid_read(experts + (0 .. slots - 1)) && \valid_read(x + (0 .. slots - 1)) &&
+      \valid_read(factor + (0 .. count - 1));
+    requires z != \null ==> slots_of(experts, slots, count) && slots_real(experts, x, slots) &&
+      floats_real(factor, count);
+    terminates \true;
+    exits \false;
+    assigns z[0 .. slots - 1];
+    ensures outputs: optional_vector(z, slots);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      optional_vector_apart(r, z, slots) ==> same{Pre, Here}(r);
+    ensures value: z != \null ==> scaled_held(z, slots, experts, x, factor); */
+static void scale_slots(int64_t slots, const int32_t *experts, const float *x, const float *factor,
+                        phibal_enclosure *z)
+/*@ ghost (int32_t count) */ {
+  //@ assert use_enclosure && use_floating;
+  if (!z) return;
+  /*@ loop invariant index: 0 <= i <= slots;
+      loop invariant outputs: vector_output(z, slots);
+      loop invariant frame: only_vector_written{Pre, Here}(z, slots);
+      loop invariant value: scaled_held(z, i, experts, x, factor);
+      loop assigns i, z[0 .. slots - 1];
+      loop variant slots - i; */
+  for (int64_t i = 0; i < slots; i++) {
+    double product = 0;
+    if (experts[i] >= 0) product = operation_exact_product(x[i], factor[experts[i]]);
+    //@ assert product: (real)product == scaled_slot(experts, x, factor, i);
+    phibal_enclosure_set_d(&z[i], product);
+    //@ assert before: \forall integer j; 0 <= j < i ==> same{LoopCurrent, Here}(z + j);
+  }
+}
+
+/* z = the sum of x y over the slots of expert e, or of |x y|; t is a temporary. */
+/*@ requires 0 <= slots && output(z) && output(t) && \separated(z, t);
+    requires \valid_read(experts + (0 .. slots - 1)) && \valid_read(x + (0 .. slots - 1)) &&
+      \valid_read(y + (0 .. slots - 1));
+    requires 0 <= e && slots_real(experts, x, slots) && slots_real(experts, y, slots);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures outputs: enclosure(z) && enclosure(t);
+    ensures frame: only_two_written{Pre, Here}(z, t);
+    ensures value: \result == PHIBAL_OK && !magnitudes ==>
+      in(z, expert_dot(experts, x, y, e, slots));
+    ensures magnitude: \result == PHIBAL_OK && magnitudes ==>
+      in(z, expert_magnitude(experts, x, y, e, slots)); */
+static phibal_status sum_slots(int64_t slots, int32_t e, const int32_t *experts, const float *x,
+                               const float *y, bool magnitudes, phibal_enclosure *t,
+                               phibal_enclosure *z) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_si(z, 0);
+  /*@ loop invariant index: 0 <= i <= slots;
+      loop invariant outputs: enclosure(z) && enclosure(t);
+      loop invariant frame: only_two_written{Pre, Here}(z, t);
+      loop invariant value: !magnitudes ==> in(z, expert_dot(experts, x, y, e, i));
+      loop invariant magnitude: magnitudes ==> in(z, expert_magnitude(experts, x, y, e, i));
+      loop assigns i, *z, *t;
+      loop variant slots - i; */
+  for (int64_t i = 0; i < slots; i++) {
+    if (experts[i] != e) continue;
+    double product = operation_exact_product(x[i], y[i]);
+    if (magnitudes) product = fabs(product);
+    /*@ assert product: (real)product ==
+          (magnitudes ? \abs((real)x[i] * (real)y[i]) : (real)x[i] * (real)y[i]); */
+    phibal_enclosure_set_d(t, product);
+    TRY(phibal_enclosure_add(z, z, t));
+  }
+  return PHIBAL_OK;
+}
+
+/* The sums of all experts; z may be null. */
+/*@ requires 0 <= slots && 0 <= count && optional_vector(z, count) && output(t) &&
+      optional_vector_apart(t, z, count);
+    requires z != \null ==>
+      \valid_read(experts + (0 .. slots - 1)) && \valid_read(x + (0 .. slots - 1)) &&
+      \valid_read(y + (0 .. slots - 1));
+    requires z != \null ==> slots_real(experts, x, slots) && slots_real(experts, y, slots);
+    terminates \true;
+    exits \false;
+    assigns z[0 .. count - 1], *t;
+    ensures outputs: optional_vector(z, count) && enclosure(t);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
+      optional_vector_apart(r, z, count) ==> same{Pre, Here}(r);
+    ensures value: \result == PHIBAL_OK && z != \null && !magnitudes ==>
+      expert_dots_held(z, count, experts, x, y, slots);
+    ensures magnitude: \result == PHIBAL_OK && z != \null && magnitudes ==>
+      expert_magnitudes_held(z, count, experts, x, y, slots); */
+static phibal_status sum_experts(int64_t slots, int32_t count, const int32_t *experts,
+                                 const float *x, const float *y, bool magnitudes,
+                                 phibal_enclosure *t, phibal_enclosure *z) {
+  //@ assert use_enclosure;
+  if (!z) return PHIBAL_OK;
+  /*@ loop invariant index: 0 <= e <= count;
+      loop invariant outputs: vector_output(z, count) && enclosure(t);
+      loop invariant frame: only_with_vector_written{Pre, Here}(t, z, count);
+      loop invariant value: !magnitudes ==> expert_dots_held(z, e, experts, x, y, slots);
+      loop invariant magnitude: magnitudes ==>
+        expert_magnitudes_held(z, e, experts, x, y, slots);
+      loop assigns e, z[0 .. count - 1], *t;
+      loop variant count - e; */
+  for (int32_t e = 0; e < count; e++) {
+    TRY(sum_slots(slots, e, experts, x, y, magnitudes, t, &z[e]));
+    /*@ assert before: \forall integer j; 0 <= j < count && j != e ==>
+          same{LoopCurrent, Here}(z + j); */
   }
   return PHIBAL_OK;
 }
@@ -26,40 +151,104 @@ phibal_status phibal_reference_gate_factor(int64_t tokens, int32_t active, int32
                                            phibal_enclosure *factor_gradient,
                                            phibal_enclosure *condition) {
   const char *name = "phibal_reference_gate_factor";
+  //@ assert use_enclosure && use_place && open_place;
   if (tokens < 0 || active < 1 || !experts || !gates || !factor ||
       ((gate_gradient || factor_gradient || condition) && !scaled_gradient))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld tokens, %d slots, or a null argument",
                              name, (long long)tokens, (int)active);
-  const int64_t slots = tokens * active;
   TRY(operation_check_experts(name, experts_count, precision));
   TRY(operation_check_finite(name, "the factors", experts_count, factor));
+  const int64_t slots = tokens * active;
+  //@ assert slots: slots == place(tokens, active) && 0 <= slots;
   TRY(check_slots(name, slots, experts_count, experts, gates, scaled_gradient));
   phibal_enclosure *t;
   TRY(operation_scratch(name, 1, precision, &t));
-  phibal_status status = PHIBAL_OK;
-  for (int64_t i = 0; i < slots; i++) {
-    const float f = experts[i] >= 0 ? factor[experts[i]] : 0;
-    if (scaled)
-      phibal_enclosure_set_d(&scaled[i],
-                             experts[i] >= 0 ? operation_exact_product(gates[i], f) : 0);
-    if (gate_gradient)
-      phibal_enclosure_set_d(&gate_gradient[i],
-                             experts[i] >= 0 ? operation_exact_product(scaled_gradient[i], f) : 0);
-  }
-  for (int32_t e = 0; !status && e < experts_count; e++) {
-    if (factor_gradient) phibal_enclosure_set_si(&factor_gradient[e], 0);
-    if (condition) phibal_enclosure_set_si(&condition[e], 0);
-    for (int64_t i = 0; !status && i < slots; i++) {
-      if (experts[i] != e) continue;
-      const double product =
-          scaled_gradient ? operation_exact_product(gates[i], scaled_gradient[i]) : 0;
-      phibal_enclosure_set_d(t, product);
-      if (factor_gradient)
-        status = phibal_enclosure_add(&factor_gradient[e], &factor_gradient[e], t);
-      phibal_enclosure_set_d(t, fabs(product));
-      if (!status && condition) status = phibal_enclosure_add(&condition[e], &condition[e], t);
-    }
-  }
+  //@ assert fresh: \forall phibal_enclosure *r; in_use{Pre}(r) ==> \separated(r, t);
+  //@ assert given: output(t);
+  /*@ assert results: factor_results_there(scaled, gate_gradient, factor_gradient, condition, slots,
+        experts_count); */
+  /*@ assert used: (\forall integer i; 0 <= i < slots ==>
+          (scaled == \null || in_use{Pre}(scaled + i)) &&
+          (gate_gradient == \null || in_use{Pre}(gate_gradient + i))) &&
+        (\forall integer e; 0 <= e < experts_count ==>
+          (factor_gradient == \null || in_use{Pre}(factor_gradient + e)) &&
+          (condition == \null || in_use{Pre}(condition + e))); */
+  /*@ assert apart: optional_vector_apart(t, scaled, slots) &&
+        optional_vector_apart(t, gate_gradient, slots) &&
+        optional_vector_apart(t, factor_gradient, experts_count) &&
+        optional_vector_apart(t, condition, experts_count); */
+  /*@ assert gates_apart: gate_gradient != \null ==> \forall integer i; 0 <= i < slots ==>
+        optional_vector_apart(gate_gradient + i, scaled, slots); */
+  /*@ assert factors_apart_1: factor_gradient != \null ==>
+        \forall integer e; 0 <= e < experts_count ==>
+          optional_vector_apart(factor_gradient + e, scaled, slots); */
+  /*@ assert factors_apart_2: factor_gradient != \null ==>
+        \forall integer e; 0 <= e < experts_count ==>
+          optional_vector_apart(factor_gradient + e, gate_gradient, slots); */
+  /*@ assert conditions_apart_1: condition != \null ==>
+        \forall integer e; 0 <= e < experts_count ==>
+          optional_vector_apart(condition + e, scaled, slots); */
+  /*@ assert conditions_apart_2: condition != \null ==>
+        \forall integer e; 0 <= e < experts_count ==>
+          optional_vector_apart(condition + e, gate_gradient, slots); */
+  /*@ assert conditions_apart_3: condition != \null ==>
+        \forall integer e; 0 <= e < experts_count ==>
+          optional_vector_apart(condition + e, factor_gradient, experts_count); */
+  //@ ghost zero:;
+  scale_slots(slots, experts, gates, factor, scaled) /*@ ghost (experts_count) */;
+  //@ ghost one:;
+  //@ assert gates_one: gate_gradient != \null ==> vector_same{zero, one}(gate_gradient, slots);
+  /*@ assert factors_one: factor_gradient != \null ==>
+        vector_same{zero, one}(factor_gradient, experts_count); */
+  /*@ assert conditions_one: condition != \null ==>
+        vector_same{zero, one}(condition, experts_count); */
+  //@ assert scaled_there_one: optional_vector(scaled, slots);
+  //@ assert gates_there_one: optional_vector(gate_gradient, slots);
+  //@ assert factors_there_one: optional_vector(factor_gradient, experts_count);
+  //@ assert conditions_there_one: optional_vector(condition, experts_count);
+  scale_slots(slots, experts, scaled_gradient, factor, gate_gradient)
+      /*@ ghost (experts_count) */;
+  //@ ghost two:;
+  //@ assert scaled_two: scaled != \null ==> vector_same{one, two}(scaled, slots);
+  /*@ assert factors_two: factor_gradient != \null ==>
+        vector_same{one, two}(factor_gradient, experts_count); */
+  //@ assert conditions_two: condition != \null ==> vector_same{one, two}(condition, experts_count);
+  //@ assert scaled_there_two: optional_vector(scaled, slots);
+  //@ assert gates_there_two: optional_vector(gate_gradient, slots);
+  //@ assert factors_there_two: optional_vector(factor_gradient, experts_count);
+  //@ assert conditions_there_two: optional_vector(condition, experts_count);
+  phibal_status status =
+      sum_experts(slots, experts_count, experts, gates, scaled_gradient, false, t, factor_gradient);
+  //@ ghost three:;
+  //@ assert scaled_three: scaled != \null ==> vector_same{two, three}(scaled, slots);
+  //@ assert gates_three: gate_gradient != \null ==> vector_same{two, three}(gate_gradient, slots);
+  /*@ assert conditions_three: condition != \null ==>
+        vector_same{two, three}(condition, experts_count); */
+  //@ assert scaled_there_three: optional_vector(scaled, slots);
+  //@ assert gates_there_three: optional_vector(gate_gradient, slots);
+  //@ assert factors_there_three: optional_vector(factor_gradient, experts_count);
+  //@ assert conditions_there_three: optional_vector(condition, experts_count);
+  if (!status)
+    status = sum_experts(slots, experts_count, experts, gates, scaled_gradient, true, t, condition);
+  //@ ghost four:;
+  //@ assert scaled_four: scaled != \null ==> vector_same{three, four}(scaled, slots);
+  //@ assert gates_four: gate_gradient != \null ==> vector_same{three, four}(gate_gradient, slots);
+  /*@ assert factors_four: factor_gradient != \null ==>
+        vector_same{three, four}(factor_gradient, experts_count); */
+  //@ assert scaled_there_four: optional_vector(scaled, slots);
+  //@ assert gates_there_four: optional_vector(gate_gradient, slots);
+  //@ assert factors_there_four: optional_vector(factor_gradient, experts_count);
+  //@ assert conditions_there_four: optional_vector(condition, experts_count);
   operation_scratch_clear(t, 1);
+  //@ assert scaled_five: scaled != \null ==> vector_same{four, Here}(scaled, slots);
+  //@ assert gates_five: gate_gradient != \null ==> vector_same{four, Here}(gate_gradient, slots);
+  /*@ assert factors_five: factor_gradient != \null ==>
+        vector_same{four, Here}(factor_gradient, experts_count); */
+  /*@ assert conditions_five: condition != \null ==>
+        vector_same{four, Here}(condition, experts_count); */
+  //@ assert scaled_there_five: optional_vector(scaled, slots);
+  //@ assert gates_there_five: optional_vector(gate_gradient, slots);
+  //@ assert factors_there_five: optional_vector(factor_gradient, experts_count);
+  //@ assert conditions_there_five: optional_vector(condition, experts_count);
   return status;
 }
