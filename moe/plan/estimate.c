@@ -26,7 +26,7 @@ static int64_t required_bytes(const run_config *config, bool on_device, int32_t 
   const model_config *m = &config->model;
   const balance_config *b = &config->balance;
   if (b->method != BALANCE_QUANTILE) return 0;
-  const double micro = fmin(config->batch.micro_sequences, sequences);
+  const double most = config->batch.micro_sequences, micro = most < sequences ? most : sequences;
   const double kept = on_device ? ceil(sequences / micro) * micro : sequences;
   const double bins = on_device ? (double)sizeof(int64_t) * m->experts * b->quantile_bins : 0;
   const double bytes =

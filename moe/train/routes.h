@@ -1,11 +1,12 @@
 /* Files of routes: which experts the tokens of a run's steps were sent to, recorded by one run and
    trained on by another. Layout, little-endian:
 
-     header   64 bytes: "phibal routes\n", two zero bytes; int32: version 1, E, k, layers with
-              experts, S, sequences of a step; int64: the steps before the first one here; zeros,
-   and in the last 4 bytes the CRC-32 of the 60 before sequence for each step, for each place in the
-   global batch: CRC-32 of its tokens (int32 [S], -1 padding); CRC-32 of what follows; uint16
-   [layers][S][k], the experts in the order of their slots, 65535 for padding
+     header    64 bytes: "phibal routes\n", two zero bytes; int32: version 1, E, k, layers with
+               experts, S, sequences of a step; int64: the steps before the first one here; zeros;
+               the last 4 bytes are the CRC-32 of the 60 before
+     sequence  for each step, for each place in the global batch: CRC-32 of its tokens (int32 [S],
+               -1 padding); CRC-32 of what follows; uint16 [layers][S][k], the experts in the order
+               of their slots, 65535 for padding
 
    A sequence's place is all that says where it lies, so that neither micro-batches nor ranks
    matter. Whole steps count: what a killed process has left behind them is cut off when the run
