@@ -29,7 +29,6 @@ static phibal_status check(const model *m, const lora *adapters, model_precision
       {precision == PRECISION_BFLOAT16 && m->expert_ranks && c->width % 2,
        "parallel.experts with rows in bfloat16 of an odd width"},
       {b->external != NULL, "a potential from a file"},
-      {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
   };
   for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
     if (missing[i].asked)
@@ -211,9 +210,10 @@ void device_destroy(device *d) {
   free(d);
 }
 
-static phibal_status zero_loads(device *d, const phibal_cuda_loads *loads) {
+/* Of so many layers, or sequences of all. */
+static phibal_status zero_loads(device *d, int32_t layers, const phibal_cuda_loads *loads) {
   const device_library *l = &d->library;
-  const size_t E = (size_t)d->model.config.experts, L = (size_t)d->model.moe_layers;
+  const size_t E = (size_t)d->model.config.experts, L = (size_t)layers;
   phibal_status status = l->zero(loads->tokens, sizeof(int64_t) * L, &d->call);
   RUN(l->zero(loads->probability, sizeof(uint64_t) * L * E * PHIBAL_LOAD_LIMBS, &d->call));
   RUN(l->zero(loads->count, sizeof(int64_t) * L * E, &d->call));
@@ -426,7 +426,8 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
   RUN(l->copy(m->scratch.mask, in->mask, n, &d->call));
   RUN(l->copy(d->dense_offsets, in->dense_offsets, sizeof d->host_dense, &d->call));
   RUN(give_routes(d, batch, tokens));
-  RUN(zero_loads(d, &d->call_loads));
+  RUN(zero_loads(d, m->moe_layers, &d->call_loads));
+  if (d->sequence_losses) RUN(zero_loads(d, m->moe_layers * d->parts, &d->sequence_loads));
   return check_call(d, status);
 }
 
@@ -489,6 +490,20 @@ phibal_status device_finish_start(device *d, double lr) {
   return check_call(d, status);
 }
 
+/* (L4) Of one layer in one call: each sequence by its tokens. */
+static double sequence_loss(const device *d, int32_t call, int32_t layer) {
+  const model *m = &d->model;
+  const int64_t at = ((int64_t)call * m->moe_layers + layer) * d->parts, S = m->config.sequence;
+  const float *losses = (const float *)come(d, d->sequence_losses) + at;
+  double sum = 0;
+  for (int32_t s = 0; s < d->inputs[call].batch; s++) {
+    int64_t tokens = 0;
+    for (int64_t i = 0; i < S; i++) tokens += d->inputs[call].mask[s * S + i];
+    sum += (double)losses[s] * ((double)tokens / (double)m->global.tokens);
+  }
+  return sum;
+}
+
 phibal_status device_finish_wait(device *d, model_losses *losses, double *norm) {
   model *m = &d->model;
   optimizer *o = d->optimizer;
@@ -508,7 +523,9 @@ phibal_status device_finish_wait(device *d, model_losses *losses, double *norm) 
   for (int32_t call = 0; call < d->calls; call++)
     for (int32_t i = 0; i < m->moe_layers; i++) {
       const float *of_call = all + 2 * (int64_t)call * m->moe_layers;
-      if (i >= m->config.hash_layers) losses->balance += (double)of_call[i] * d->shares[call];
+      if (i >= m->config.hash_layers)
+        losses->balance +=
+            d->sequence_losses ? sequence_loss(d, call, i) : (double)of_call[i] * d->shares[call];
       losses->z += (double)of_call[m->moe_layers + i] * d->shares[call];
       if (!kept) continue;
       const int64_t routes = d->seen[call] * m->config.active;

@@ -70,16 +70,24 @@ phibal_status device_balance(device *d) {
   float *loss = d->losses + 2 * (int64_t)d->calls * m->moe_layers;
   if (m->moe_layers == 0) return PHIBAL_OK;
   phibal_status status = add_loads(d);
-  d->has_price =
-      d->shares[d->calls] > 0 && (b->method == BALANCE_PHI || b->method == BALANCE_SWITCH ||
-                                  b->method == BALANCE_SWITCH_GLOBAL);
+  d->has_price = d->shares[d->calls] > 0 &&
+                 (b->method == BALANCE_PHI || b->method == BALANCE_SWITCH ||
+                  b->method == BALANCE_SWITCH_GLOBAL || b->method == BALANCE_SEQUENCE);
   if (!d->has_price) return check_call(d, status);
   phibal_cuda_balance of_call = of_layers(d);
   of_call.tokens = d->call_loads.tokens;
   of_call.probability = d->call_loads.probability;
   of_call.loads = d->mean;
   of_call.alpha = b->alpha;
-  if (b->method == BALANCE_PHI) { /* (L1) at m^(a) of the step's loads */
+  if (b->method == BALANCE_SEQUENCE) { /* (L4): (L3) of each sequence; 0 of those without tokens */
+    of_call.layers = m->moe_layers * d->parts;
+    of_call.tokens = d->sequence_loads.tokens;
+    of_call.probability = d->sequence_loads.probability;
+    of_call.count = d->sequence_loads.count;
+    of_call.frequencies = d->state;
+    of_call.frequency_centred = d->prices;
+    of_call.switch_loss = d->sequence_losses + (int64_t)d->calls * m->moe_layers * d->parts;
+  } else if (b->method == BALANCE_PHI) { /* (L1) at m^(a) of the step's loads */
     RUN(track_and_price(d, d->state));
     of_call.m = d->state;
     of_call.potential = b->potential;

@@ -48,6 +48,26 @@ static phibal_status dense_forward(device *d, int64_t tokens, int32_t hidden, co
   return status;
 }
 
+/* (L4) Sequence by sequence; the call's loads are their sum, exactly. */
+static phibal_status route_sequences(device *d, const phibal_router *router, int32_t layer,
+                                     int32_t moe_layer, int64_t tokens, const float *bias) {
+  const device_library *l = &d->library;
+  const model_config *c = &d->model.config;
+  const layer_activations *on = &d->model.layers[layer];
+  const phibal_cuda_loads call = loads_of(d, &d->call_loads, moe_layer);
+  phibal_status status = PHIBAL_OK;
+  for (int32_t s = 0; s < tokens / c->sequence; s++) {
+    const int64_t first = (int64_t)s * c->sequence;
+    const phibal_cuda_loads own = loads_of(d, &d->sequence_loads, moe_layer * d->parts + s);
+    RUN(l->router_forward(router, c->sequence, PHIBAL_LOGITS_F32, on->logits + first * c->experts,
+                          bias, d->model.scratch.mask + first, NULL,
+                          on->experts + first * c->active, on->gates + first * c->active,
+                          on->logsumexp + first, own, &d->zeroed));
+    RUN(l->loads_add(1, c->experts, call, own, &d->call));
+  }
+  return status;
+}
+
 static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t tokens) {
   const device_library *l = &d->library;
   model *m = &d->model;
@@ -64,8 +84,10 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
                       ? m->scratch.logit_gradient
                       : NULL;
   phibal_status status =
-      l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask,
-                        scores, on->experts, on->gates, on->logsumexp, call, &d->zeroed);
+      d->sequence_losses
+          ? route_sequences(d, &router, layer, moe_layer, tokens, bias)
+          : l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask,
+                              scores, on->experts, on->gates, on->logsumexp, call, &d->zeroed);
   if (m->config.gate_floor > 0)
     RUN(l->gate_floor(tokens, m->config.active, m->config.route_scale, m->config.gate_floor,
                       on->gates, on->gate_sum, &d->call));
@@ -351,10 +373,14 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   RUN(routes_backward(d, layer, tokens, dy));
   float *x = router_input(d, layer, tokens, &status);
   RUN(gates_backward(d, layer, tokens, x));
-  RUN(l->router_backward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, s->mask, on->experts,
-                         s->gate_gradient, priced ? on->price : NULL,
-                         m->balance.alpha * (double)c->experts / global,
-                         2.0 * m->balance.z_coefficient / global, s->logit_gradient, &d->call));
+  const int64_t rows = d->sequence_losses ? c->sequence : tokens; /* that have one price */
+  for (int64_t first = 0; first < tokens; first += rows)
+    RUN(l->router_backward(
+        &router, rows, PHIBAL_LOGITS_F32, on->logits + first * c->experts, s->mask + first,
+        on->experts + first * c->active, s->gate_gradient + first * c->active,
+        priced ? on->price + first / rows * c->experts : NULL,
+        m->balance.alpha * (double)c->experts / global, 2.0 * m->balance.z_coefficient / global,
+        s->logit_gradient + first * c->experts, &d->call));
   RUN(l->linear_weight_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient, x,
                                 g->router, d->calls > 0, &d->call));
   /* Beside that of identities it takes binary32 rows that are free by now. */

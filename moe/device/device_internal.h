@@ -171,7 +171,12 @@ struct device {
   int64_t host_dense[2];
   phibal_cuda_loads step_loads, call_loads; /* [moe layers] */
   float *mean, *state;                      /* [moe layers][E] */
-  float *prices;                            /* [moe layers][E], this call's if has_price */
+  /* (L4) Of each sequence of the call: loads and, of each call, losses [calls][moe layers][batch];
+     null for other methods. mean, state and prices have `parts` rows of a layer: its sequences. */
+  phibal_cuda_loads sequence_loads; /* [moe layers][batch] */
+  float *sequence_losses;
+  int32_t parts;
+  float *prices; /* [moe layers][parts][E], this call's if has_price */
   bool has_price;
   device_quantiles quantiles;
   float *losses;          /* [calls][2][moe layers], balance and z of each call */
@@ -184,7 +189,8 @@ struct device {
   /* What data can break, one place for each layer's forward pass, for the rest of the calls, and
      for the optimizer. */
   uint64_t *failures; /* device [L + 2] */
-  /* What comes to the host, at once: sums, failures, losses, kept, step_loads; and where, pinned.
+  /* What comes to the host, at once: sums, failures, losses, sequence_losses, kept, step_loads; and
+   * where, pinned.
    */
   unsigned char *results, *host_results;
   size_t results_bytes;

@@ -43,6 +43,8 @@ static void allocate_state(device *d, arena *a) {
   d->sums = arena_take(a, 1, sizeof *d->sums);
   d->failures = arena_take(a, m->config.layers + 2, sizeof *d->failures);
   d->losses = arena_take(a, 2 * (int64_t)d->most_calls * L, sizeof(float));
+  if (m->balance.method == BALANCE_SEQUENCE)
+    d->sequence_losses = arena_take(a, (int64_t)d->most_calls * L * m->batch, sizeof(float));
   if (m->balance.capacity_factor > 0)
     d->kept = arena_take(a, (int64_t)d->most_calls * L, sizeof *d->kept);
   d->step_loads.tokens = arena_take(a, L, sizeof(int64_t));
@@ -50,9 +52,16 @@ static void allocate_state(device *d, arena *a) {
   d->step_loads.count = arena_take(a, L * E, sizeof(int64_t));
   d->results = a->base ? a->base + begin : NULL;
   d->results_bytes = a->used - begin;
-  d->mean = arena_take(a, L * E, sizeof(float));
-  d->state = arena_take(a, L * E, sizeof(float));
-  d->prices = arena_take(a, L * E, sizeof(float));
+  d->parts = m->balance.method == BALANCE_SEQUENCE ? m->batch : 1;
+  const int64_t parts = L * d->parts;
+  d->mean = arena_take(a, parts * E, sizeof(float));
+  d->state = arena_take(a, parts * E, sizeof(float));
+  d->prices = arena_take(a, parts * E, sizeof(float));
+  if (m->balance.method == BALANCE_SEQUENCE) {
+    d->sequence_loads.tokens = arena_take(a, parts, sizeof(int64_t));
+    d->sequence_loads.probability = arena_take(a, parts * E * PHIBAL_LOAD_LIMBS, sizeof(uint64_t));
+    d->sequence_loads.count = arena_take(a, parts * E, sizeof(int64_t));
+  }
   if (m->config.expert_factor) d->factor_gradient = arena_take(a, E, sizeof(float));
   allocate_quantiles(d, a);
   d->loads_sum_count = L * (1 + E * (PHIBAL_LOAD_LIMBS + 1));
@@ -180,7 +189,7 @@ phibal_status device_plan_memory(device *d) {
   int32_t moe_layer = 0;
   for (int32_t i = 0; i < m->config.layers; i++)
     if (m->weights.layers[i].router)
-      m->layers[i].price = d->prices + (int64_t)moe_layer++ * m->config.experts;
+      m->layers[i].price = d->prices + (int64_t)moe_layer++ * d->parts * m->config.experts;
   const phibal_router router = model_router(&m->config);
   const size_t any = (workspace_bytes(d) + 255) / 256 * 256;
   size_t zeroed = larger(l->router_forward_workspace(&router), l->z_loss_workspace());

@@ -207,6 +207,10 @@ capacity of the whole step|moe/device/device_ffn.c|device|device_balance/capacit
 capacity of padding too|moe/device/device_ffn.c|device|device_balance/capacity|FAIL|s/d->seen\[d->calls\], k, E/tokens, k, E/
 kept routes of the last call|moe/device/device_ffn.c|device|device_balance/capacity|FAIL|s/d->kept + (int64_t)d->calls \* m->moe_layers + moe_layer/d->kept + moe_layer/
 sum of gates rounded before they are divided|gate_floor.cu|gate_floor|cuda_trainer/gates*|FAIL|s/(double)a.floor : sum;/(double)a.floor : (double)rounded;/
+first sequence's price for all|moe/device/device_ffn.c|device|device_balance/sequence|FAIL|s/on->price + first \/ rows \* c->experts/on->price/
+sequences by their part of the call|moe/device/device.c|device|device_balance/sequence|FAIL|s/((double)tokens \/ (double)m->global.tokens)/d->shares[call]/
+sequences of the call before|moe/device/device.c|device|device_balance/sequence|FAIL|/zero_loads(d, m->moe_layers \* d->parts/d
+losses of the last call's sequences|moe/device/device_balance.c|device|device_balance/sequence|FAIL|s/d->sequence_losses + (int64_t)d->calls \* m->moe_layers \* d->parts/d->sequence_losses/
 losses read before they are there|moe/device/device.c|device|device/every*|FAIL|s/phibal_status status = wait_for(d);/phibal_status status = PHIBAL_OK;/
 a call that waits|moe/device/device.c|device|device/a_step_is*|no part of a graph|s/RUN(zero_loads(d, &d->call_loads));/&\n  RUN(l->wait(\&d->call));/
 tokens copied from where the caller has them|moe/device/device.c|device|device/a_step_is*|not pinned|s/status = l->copy(d->tokens, in->tokens/status = l->copy(d->tokens, tokens/

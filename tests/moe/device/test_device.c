@@ -725,15 +725,12 @@ Test(device, selections_that_are_given) {
 Test(device, what_a_device_lacks_is_refused_by_name) {
   static const struct {
     const char *named;
-    size_t balance; /* 1: of the balancing */
     size_t offset;
     int32_t value;
     size_t bytes;
   } lacking[] = {
 #define OF(member, given_value, name)                                                              \
-  {name, 0, offsetof(model_config, member), given_value, sizeof(((model_config *)0)->member)}
-#define BALANCE(member, given_value, name)                                                         \
-  { name, 1, offsetof(balance_config, member), given_value, sizeof(((balance_config *)0)->member) }
+  {name, offsetof(model_config, member), given_value, sizeof(((model_config *)0)->member)}
       OF(latent_width, 8, "latent attention"),
       OF(rope_width, 4, "rope_width"),
       OF(qkv_bias, 1, "qkv_bias"),
@@ -743,8 +740,6 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
       OF(sinks, 1, "sinks"),
       OF(output_bias, 1, "output_bias"),
       OF(heads, 1025, "more than 1024 heads"),
-      BALANCE(method, BALANCE_SEQUENCE, "balance.method: sequence"),
-#undef BALANCE
 #undef OF
   };
   enum { NUMBERS = 5 }; /* those that are no integers, after the table */
@@ -753,11 +748,9 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
     training t;
     start(NULL, PRECISION_BINARY32, &t);
     const char *named = i < n ? lacking[i].named : "";
-    if (i < n) {
-      unsigned char *base =
-          lacking[i].balance ? (unsigned char *)&t.host->balance : (unsigned char *)&t.host->config;
-      memcpy(base + lacking[i].offset, &lacking[i].value, lacking[i].bytes);
-    }
+    if (i < n)
+      memcpy((unsigned char *)&t.host->config + lacking[i].offset, &lacking[i].value,
+             lacking[i].bytes);
     if (i == n) t.host->config.expert_limit = 7, named = "expert_limit";
     if (i == n + 1)
       t.host->config.attention_multiplier = 0.5f, named = "scaled scores of attention";

@@ -112,8 +112,12 @@ static void balance_beside(training *t, int step, int32_t batch) {
     SAME(on->gates, there->gates, n * k, "step %d, layer %d: gates", step, layer);
     if (on->gate_sum) SAME(on->gate_sum, there->gate_sum, n, "step %d: sums of gates", step);
     check_rows_of(t, step, there, n);
-    cr_assert(on->has_price == t->device->has_price, "step %d, layer %d: a price", step, layer);
-    if (on->has_price) SAME(on->price, there->price, E, "step %d, layer %d: price", step, layer);
+    const bool sequences = m->balance.method == BALANCE_SEQUENCE;
+    const int64_t prices = sequences ? batch : 1;
+    if (!sequences) /* whose prices are 0 without tokens */
+      cr_assert(on->has_price == t->device->has_price, "step %d, layer %d: a price", step, layer);
+    if (t->device->has_price)
+      SAME(on->price, there->price, prices * E, "step %d, layer %d: price", step, layer);
   }
 }
 
@@ -327,4 +331,9 @@ Test(device_balance, capacity) {
     b.capacity_policy = policy;
     beside_in(policy, &c, &b);
   }
+}
+
+Test(device_balance, sequence) {
+  const balance_config b = {.method = BALANCE_SEQUENCE, .alpha = 0.2, .z_coefficient = 1e-3};
+  beside_all(&plain, &b);
 }

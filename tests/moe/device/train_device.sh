@@ -80,6 +80,10 @@ beside bias 4 $state --method phi-bias --set balance.start=zero-corrected --set 
 beside quantile 10 --method quantile --set balance.quantile_eta=0.5 --set balance.z_coefficient=0 --set checkpoint.every=5
 beside bins 4 --method quantile --set balance.quantile_bins=200 --set model.gate=sigmoid --set balance.z_coefficient=0
 differ quantile-cpu cpu-phi loss 10
+# Prices of each sequence by itself, and hashes in a first layer, which no price reaches.
+beside sequence 6 --method sequence --set balance.alpha=0.2
+beside hashed 6 --method sequence --set balance.alpha=0.2 --set model.hash_layers=1
+differ sequence-cpu hashed-cpu balance_loss 6
 passed_on quantile-$device
 passed_on quantile-cpu --device $device
 # Factors of experts, and gates over a sum with a floor, which not every token reaches.
@@ -278,7 +282,7 @@ without=$(taken $sizes --method loss-free)
 [ $(($(taken $sizes --method quantile --set balance.quantile_bins=50) - without)) -eq $((4 * 2 * 8 * 4 * 32 + 8 * 8 * 50)) ] ||
   fail "memory of bins"
 
-refuse sequence --device $device --method sequence
+refuse qkv_bias --device $device --set model.qkv_bias=true
 refuse training.precision --set training.precision=bfloat16
 refuse "no device 'tpu'" --device tpu
 
