@@ -366,3 +366,19 @@ def permutation(p, i):
     assigned, _, _ = routes(x["experts"], p["experts"])
     out = moe_utils.permute(x["x"], assigned, num_out_tokens=int(assigned.sum()))
     return {"gathered": out[0]}
+
+
+@peer(NAME, "quantile", "qb_dual_update, the number before the one that it returns")
+def quantiles(p, i):
+    """Of T k / E numbers of an expert's column that are to be selected it returns the next one, and (L7) the last of them."""
+    x = tensors(i)
+    T, E = x["logits"].shape
+    if p["gate"] == "sigmoid" or "mask" in x or "bias" in x or p["micro-batches"] != 1 or T == 0 or T * p["k"] % E:
+        return None
+    _, beta = moe_utils.qb_dual_update(x["logits"], p["k"], torch.zeros(E))
+    alpha = x["logits"].sort(dim=1, descending=True).values[:, p["k"]:p["k"] + 1]
+    column = (x["logits"] - alpha).sort(dim=0, descending=True).values
+    m = T * p["k"] // E
+    if m == T or not torch.equal(column[m], beta):
+        raise AssertionError("not the number after the T k / E largest")
+    return {"quantile": -column[m - 1]}

@@ -341,3 +341,44 @@ for _text, _name, _options in (
               scaled=False))):
     peer(NAME, "described-router", _text, "--ties", "any", "--times", "128")(
         functools.partial(described, name=_name, **_options))
+
+
+@peer(NAME, "zero-experts", "`LongcatFlashExperts`, identities beside experts whose weights are 0, and autograd", "--times", "128")
+def longcat_experts(p, i):
+    from transformers.models.longcat_flash.modeling_longcat_flash import LongcatFlashExperts
+    x = tensors(i)
+    if p["output"] != "identity" or len(x["x"]) == 0 or p["k"] == 1:  # of one slot it squeezes the mask to a vector, and raises
+        return None
+    E, Z, d = p["experts"], p["zero-experts"], x["x"].shape[1]
+    module = LongcatFlashExperts(types.SimpleNamespace(expert_ffn_hidden_size=2, hidden_size=d, n_routed_experts=E - Z,
+                                                       zero_expert_num=Z, hidden_act="silu"))
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.zero_()
+    own = x["experts"] >= 0  # a slot without an expert is one of expert 0 with the gate 0
+    hidden, gates = x["x"].clone().requires_grad_(), torch.where(own, x["gates"], 0.0).requires_grad_()
+    y = x["y"] + module(hidden, x["experts"].clamp(0).long(), gates)
+    hidden.grad = x["x-gradient"].clone()
+    (y * x["y-gradient"]).sum().backward()
+    real = torch.where(x["experts"] < E - Z, x["experts"], -1)
+    return {"real": real, "y": y, "x-gradient": hidden.grad, "gate-gradient": gates.grad * own}
+
+
+@peer(NAME, "router-forward", "`Gemma4TextRouter` (R5f): factors of experts are powers of two, by which its gates are divided again",
+      "--ties", "any", "--times", "128")
+def gemma4(p, i):
+    from transformers.models.gemma4.modeling_gemma4 import Gemma4TextRouter
+    x = tensors(i)
+    T, E = x["logits"].shape
+    if p["gate"] != "topk-softmax" or "mask" in x or "bias" in x or T == 0 or p["k"] == 1:
+        return None
+    module = Gemma4TextRouter(types.SimpleNamespace(hidden_size=E, num_experts=E, top_k_experts=p["k"], rms_norm_eps=0.0))
+    module.norm = torch.nn.Identity()
+    factor = torch.exp2((torch.arange(E) % 7 - 3).float())
+    with torch.no_grad():
+        module.proj.weight.copy_(torch.eye(E))
+        module.scale.fill_(1)
+        module.scalar_root_size = 1.0
+        module.per_expert_scale.copy_(factor)
+        _, gates, experts = module(x["logits"])
+    return {"experts": experts, "gates": gates / factor[experts] * p["scale"]}
