@@ -1,9 +1,12 @@
 /* Adapters on a device (moe/lora/lora.h): W = W0 + s B A of each matrix, with A [r][n] and B
-   [m][r], where A and B are what is trained. A step has the gradients of all W; then dA = (s B)^T
-   dW    dB = dW (s A^T)    AdamW on A and B    W = W0 + B (s A^T)^T in binary32, by the library of
-   products alone, which knows no factor s: s B = B (s I) and s A^T = A^T (s I), whose numbers are
-   sums of one product and zeros, each rounded once. In bfloat16 the copy of W that products
-   multiply is then rounded again; W itself, and all that is above, is not.
+   [m][r], where A and B are what is trained. A step has the gradients of all W; then
+
+     dA = (s B)^T dW,  dB = dW (s A^T),  AdamW on A and B,  W = W0 + B (s A^T)^T
+
+   in binary32, by the library of products alone, which knows no factor s: s B = B (s I) and
+   s A^T = A^T (s I), whose numbers are sums of one product and zeros, each rounded once. In
+   bfloat16 the copy of W that products multiply is then rounded again; W itself, and all that is
+   above, is not.
 
    W0, s I, s A^T and s B stay on the device. W is made from W0 each time, so that what rounds away
    does not add up, and also at the beginning: a run that is resumed has the device's W and not the
