@@ -50,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!m->key_value_heads || m->heads % m->key_value_heads || last & 8)
     m->key_value_heads = m->heads;
   lower(&m->zero_experts, m->experts - 1);
+  lower(&m->hash_layers, m->layers - m->dense_layers);
   if (model_real_experts(m) % config.parallel.experts) config.parallel.experts = 1;
   m->expert_groups = m->active_groups = 0;
   m->head_width += m->head_width % 2;
@@ -76,8 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FUZZ_REQUIRE_MESSAGE();
     return 0;
   }
-  /* Adapters, which the schema wants a model for. */
-  config.lora.rank = last & 4 ? 4096 : 0;
+  /* Adapters, which the schema wants a model for. Their tensors are listed, layer by layer. */
+  config.lora.rank = last & 4 && m->layers < 32 ? 4096 : 0;
   config.lora.dropout = 0.5;
   for (int device = 0; device < 2; device++) {
     const run_estimate e = run_estimate_compute(&config, device);

@@ -166,7 +166,7 @@ static bool names(const char *target, size_t n, const model_tensor *t) {
 }
 
 bool lora_size(const lora_config *config, const model_config *model_options, balance_method method,
-               int64_t *base, int64_t *factors) {
+               double *base, double *factors) {
   int64_t total, active;
   const int32_t count = model_layout(model_options, method, NULL, &total, &active);
   model_tensor *tensors = calloc((size_t)count, sizeof *tensors);
@@ -191,8 +191,8 @@ bool lora_size(const lora_config *config, const model_config *model_options, bal
       at += n;
     }
     if (!chosen) continue;
-    const int64_t matrices = experts ? t->shape[0] : 1;
-    const int64_t rows = t->shape[experts], columns = t->shape[experts + 1];
+    const double matrices = experts ? (double)t->shape[0] : 1;
+    const double rows = (double)t->shape[experts], columns = (double)t->shape[experts + 1];
     *base += matrices * rows * columns;
     *factors += matrices * config->rank * (rows + columns);
   }

@@ -61,7 +61,7 @@ void lora_destroy(lora *l);
    Every matrix counts where a target is none of the names that phibal itself has, an expert's
    number or an architecture's own name: then it is at most that. False when out of memory. */
 bool lora_size(const lora_config *config, const model_config *model_options, balance_method method,
-               int64_t *base, int64_t *factors);
+               double *base, double *factors);
 
 /* Dropout for these adapters: model_set_adapters takes l->adapters, and as first_token the number
    of sequences read before the call's times S. `rows`: the most tokens of a call. The lora must not

@@ -72,12 +72,13 @@ static double recomputed_flops(const run_config *config, bool on_device, double 
 /* The weights that they are added to; A, B, their gradients and two moments, on a device also s B
    and s A^T, and s I. */
 static int64_t adapters_bytes(const run_config *config, bool on_device) {
-  const int64_t r = config->lora.rank;
+  const double r = config->lora.rank;
   const lora_config adapters = {config->lora.rank, config->lora.alpha, config->lora.targets, 0};
-  int64_t base, factors;
+  double base, factors;
   if (!lora_size(&adapters, &config->model, config->balance.method, &base, &factors))
     return INT64_MAX;
-  return (base + (on_device ? 5 * factors + r * r : 4 * factors)) * (int64_t)sizeof(float);
+  const double bytes = (base + (on_device ? 5 * factors + r * r : 4 * factors)) * sizeof(float);
+  return bytes < 0x1p63 ? (int64_t)bytes : INT64_MAX;
 }
 
 run_estimate run_estimate_compute(const run_config *config, bool on_device) {
@@ -117,7 +118,7 @@ run_estimate run_estimate_compute(const run_config *config, bool on_device) {
 }
 
 int64_t run_estimate_bytes(const run_estimate *e) {
-  const int64_t state = e->weight_bytes + e->gradient_bytes + e->moment_bytes;
+  const int64_t state = bytes_sum(e->weight_bytes + e->gradient_bytes, e->moment_bytes);
   return bytes_sum(state, e->activation_bytes);
 }
 
