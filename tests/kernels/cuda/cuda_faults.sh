@@ -212,7 +212,7 @@ sequences by their part of the call|moe/device/device.c|device|device_balance/se
 sequences of the call before|moe/device/device.c|device|device_balance/sequence|FAIL|/zero_loads(d, m->moe_layers \* d->parts/d
 losses of the last call's sequences|moe/device/device_balance.c|device|device_balance/sequence|FAIL|s/d->sequence_losses + (int64_t)d->calls \* m->moe_layers \* d->parts/d->sequence_losses/
 losses read before they are there|moe/device/device.c|device|device/every*|FAIL|s/phibal_status status = wait_for(d);/phibal_status status = PHIBAL_OK;/
-a call that waits|moe/device/device.c|device|device/a_step_is*|no part of a graph|s/RUN(zero_loads(d, &d->call_loads));/&\n  RUN(l->wait(\&d->call));/
+a call that waits|moe/device/device.c|device|device/a_step_is*|no part of a graph|s/RUN(zero_loads(d, m->moe_layers, &d->call_loads));/&\n  RUN(l->wait(\&d->call));/
 tokens copied from where the caller has them|moe/device/device.c|device|device/a_step_is*|not pinned|s/status = l->copy(d->tokens, in->tokens/status = l->copy(d->tokens, tokens/
 results copied to memory that is not pinned|moe/device/device_memory.c|device|device/a_step_is*|not pinned|s/d->pinned = d->library.allocate_host(measured.used)/d->pinned = malloc(measured.used)/
 one call's inputs for all|moe/device/device.c|device|device/a_step_is*|FAIL|s/in = &d->inputs\[d->calls\]/in = \&d->inputs[0]/
