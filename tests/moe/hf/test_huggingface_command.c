@@ -126,9 +126,7 @@ Test(huggingface_command, parts_without_device_kernels) {
   static const char *const own[][2] = {{"model.window=4", "window"},
                                        {"model.sinks=true", "sinks"},
                                        {"model.output_bias=true", "output_bias"},
-                                       {"model.expert_limit=7", "expert_limit"},
-                                       {"model.expert_factor=true", "expert_factor"},
-                                       {"model.zero_experts=1", "zero_experts"}};
+                                       {"model.expert_limit=7", "expert_limit"}};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
     char arguments[512], message[128];
     snprintf(arguments, sizeof arguments,
