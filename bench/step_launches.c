@@ -116,7 +116,7 @@ static counts step(const run_config *c, int32_t layers, int32_t calls, int32_t b
   require(model_create(&small, &c->balance, batch, 1, &m));
   require(optimizer_create(&c->optimizer, model_tensor_count(m), model_tensors(m),
                            model_parameter_count(m), &o));
-  require(device_create("host-cuda", m, &o, PRECISION_BFLOAT16, calls, NULL, &d));
+  require(device_create("host-cuda", m, NULL, &o, PRECISION_BFLOAT16, calls, NULL, &d));
   const bool sizes_on_device = of_products == ON_DEVICE;
   d->sizes_on_device &= sizes_on_device;
   if (d->sizes_on_device != sizes_on_device)

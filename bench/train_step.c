@@ -46,7 +46,7 @@ static double measure(const run_config *c, const char *kind, model *m, int befor
   device *d;
   require(optimizer_create(&c->optimizer, model_tensor_count(m), model_tensors(m),
                            model_parameter_count(m), &o));
-  require(device_create(kind, m, &o, PRECISION_BFLOAT16, calls, NULL, &d));
+  require(device_create(kind, m, NULL, &o, PRECISION_BFLOAT16, calls, NULL, &d));
   const double prepared = seconds_now() - begin;
   const size_t n = (size_t)c->batch.sequences * (size_t)c->model.sequence;
   int32_t *tokens = malloc((n + 1) * sizeof *tokens);

@@ -368,9 +368,9 @@ def permutation(p, i):
     return {"gathered": out[0]}
 
 
-@peer(NAME, "quantile", "qb_dual_update, the number before the one that it returns")
+@peer(NAME, "quantile", "qb_dual_update, the order statistic before the one that it returns")
 def quantiles(p, i):
-    """Of T k / E numbers of an expert's column that are to be selected it returns the next one, and (L7) the last of them."""
+    """(L7) takes the (T k / E)-th largest score less cut-off of an expert, and it takes the next."""
     x = tensors(i)
     T, E = x["logits"].shape
     if p["gate"] == "sigmoid" or "mask" in x or "bias" in x or p["micro-batches"] != 1 or T == 0 or T * p["k"] % E:

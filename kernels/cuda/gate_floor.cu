@@ -1,8 +1,8 @@
-/* Gates over a sum that has a floor, and the gradient through them: a thread for each token, its
-   slots one after another in binary64, as divide_gates and divide_gates_backward of
-   moe/model/model_balance.c, whose bits these have.
+/* Gates over a sum that has a floor, and the gradient through them (kernels/core/gate_floor.h): a
+   thread for each token.
 
    Bytes of a slot: 8 forward, 12 backward. Not measured yet. */
+#include "kernels/core/gate_floor.h"
 #include "device.h"
 #include "kernels/cuda/trainer.h"
 
@@ -17,29 +17,15 @@ typedef struct floor_arguments {
 
 static __global__ void __launch_bounds__(FLOOR_THREADS) floor_kernel(floor_arguments a) {
   for (int64_t t = (int64_t)blockIdx.x * FLOOR_THREADS + threadIdx.x; t < a.tokens;
-       t += (int64_t)gridDim.x * FLOOR_THREADS) {
-    float *own = a.gates + t * a.active;
-    double sum = 0;
-    for (int s = 0; s < a.active; s++) sum += (double)own[s];
-    const float rounded = (float)sum;
-    const double below = rounded < a.floor ? (double)a.floor : sum;
-    a.sums[t] = rounded;
-    for (int s = 0; s < a.active; s++) own[s] = (float)((double)a.scale * (double)own[s] / below);
-  }
+       t += (int64_t)gridDim.x * FLOOR_THREADS)
+    a.sums[t] = core_gates_over_sum(a.active, a.scale, a.floor, a.gates + t * a.active);
 }
 
 static __global__ void __launch_bounds__(FLOOR_THREADS) floor_backward_kernel(floor_arguments a) {
   for (int64_t t = (int64_t)blockIdx.x * FLOOR_THREADS + threadIdx.x; t < a.tokens;
-       t += (int64_t)gridDim.x * FLOOR_THREADS) {
-    const float *gates = a.gates + t * a.active;
-    float *own = a.gradient + t * a.active;
-    const bool floored = a.sums[t] < a.floor;
-    double along = 0;
-    for (int s = 0; s < a.active && !floored; s++) along += (double)gates[s] * (double)own[s];
-    for (int s = 0; s < a.active; s++)
-      own[s] = (float)(((double)a.scale * (double)own[s] - along) /
-                       (double)(floored ? a.floor : a.sums[t]));
-  }
+       t += (int64_t)gridDim.x * FLOOR_THREADS)
+    core_gates_over_sum_backward(a.active, a.scale, a.floor, a.gates + t * a.active, a.sums[t],
+                                 a.gradient + t * a.active);
 }
 
 static phibal_status floor_launch(const char *name, void (*kernel)(floor_arguments),

@@ -284,7 +284,8 @@ phibal_status phibal_cuda_quantile_interpolated(int32_t experts, int32_t active,
                                                 float *quantile, const phibal_cuda *call);
 
 /* Gates y [T][k] of tokens become scale y / max(sum y, floor), with sums [T] = sum y; and from the
-   gradient [T][k] of these gates that of y, in its place. As model_balance.c. No workspace. */
+   gradient [T][k] of these gates that of y, in its place (kernels/core/gate_floor.h). No workspace.
+ */
 phibal_status phibal_cuda_gate_floor(int64_t tokens, int32_t active, float scale, float floor,
                                      float *gates, float *sums, const phibal_cuda *call);
 phibal_status phibal_cuda_gate_floor_backward(int64_t tokens, int32_t active, float scale,

@@ -136,14 +136,9 @@ static phibal_status join(device *d, const parallel *ranks) {
   return check_call(d, d->library.ranks_create(&peers, &d->ranks));
 }
 
-phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
-                            int32_t calls, const parallel *ranks, device **created) {
-  return device_create_adapted(kind, m, NULL, o, precision, calls, ranks, created);
-}
-
-phibal_status device_create_adapted(const char *kind, model *m, lora *adapters, optimizer *o,
-                                    model_precision precision, int32_t calls, const parallel *ranks,
-                                    device **created) {
+phibal_status device_create(const char *kind, model *m, lora *adapters, optimizer *o,
+                            model_precision precision, int32_t calls, const parallel *ranks,
+                            device **created) {
   *created = NULL;
   phibal_status status = check(m, adapters, precision);
   if (!status && o->parts)
@@ -368,7 +363,7 @@ static phibal_status take_routes(device *d, int32_t batch) {
   const int64_t routes = (int64_t)batch * m->config.sequence * m->config.active;
   device_input *in = &d->inputs[d->calls];
   phibal_status status = PHIBAL_OK;
-  in->to = d->host->taken;
+  in->recorded = d->host->taken;
   in->batch = batch;
   for (int32_t i = 0; in->taken && i < m->moe_layers; i++)
     RUN(d->library.copy(in->taken + i * routes, m->layers[m->config.dense_layers + i].experts,
@@ -383,7 +378,7 @@ static void keep_routes(const device *d) {
     const device_input *in = &d->inputs[call];
     const int64_t routes = (int64_t)in->batch * m->config.sequence * m->config.active;
     for (int32_t i = 0; in->taken && i < m->moe_layers; i++)
-      model_take_routes(d->host, i, in->batch, in->taken + i * routes, in->to);
+      model_take_routes(d->host, i, in->batch, in->taken + i * routes, in->recorded);
   }
 }
 
@@ -523,7 +518,7 @@ phibal_status device_finish_wait(device *d, model_losses *losses, double *norm) 
   for (int32_t call = 0; call < d->calls; call++)
     for (int32_t i = 0; i < m->moe_layers; i++) {
       const float *of_call = all + 2 * (int64_t)call * m->moe_layers;
-      if (i >= m->config.hash_layers)
+      if (balance_acts(&m->config, i))
         losses->balance +=
             d->sequence_losses ? sequence_loss(d, call, i) : (double)of_call[i] * d->shares[call];
       losses->z += (double)of_call[m->moe_layers + i] * d->shares[call];

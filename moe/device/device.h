@@ -34,17 +34,14 @@ typedef struct device device;
 /* `kind` is "cuda" or "host-cuda", the same kernels compiled for the host. `calls` is the most
    micro-batches of a step. Where the host model has starts of documents (model_set_starts), every
    call is to have them set before, and where it has not, none; likewise with routes that are given,
-   and those that are taken (model_set_routes), which are there after device_step_finish. `ranks`:
-   those that train the model together, which outlive the device; null: this process alone. They
-   have to make the same calls. PHIBAL_ERROR_UNSUPPORTED names what of the configuration has no
-   kernels there. */
-phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
-                            int32_t calls, const parallel *ranks, device **created);
-/* The same where adapters are trained instead of the model's weights; o is of their tensors. The
-   lora outlives the device and does not move. Null: none. */
-phibal_status device_create_adapted(const char *kind, model *m, lora *adapters, optimizer *o,
-                                    model_precision precision, int32_t calls, const parallel *ranks,
-                                    device **created);
+   and those that are taken (model_set_routes), which are there after device_step_finish. `adapters`
+   are trained instead of the model's weights, and o is of their tensors; they outlive the device
+   and do not move; null: none. `ranks`: those that train the model together, which outlive the
+   device; null: this process alone. They have to make the same calls. PHIBAL_ERROR_UNSUPPORTED
+   names what of the configuration has no kernels there. */
+phibal_status device_create(const char *kind, model *m, lora *adapters, optimizer *o,
+                            model_precision precision, int32_t calls, const parallel *ranks,
+                            device **created);
 void device_destroy(device *d);
 
 /* Like model_step_begin and model_forward_backward; device_step_finish returns the losses. */

@@ -33,11 +33,11 @@ static phibal_cuda_balance tracked(const device *d, float *next) {
   phibal_cuda_balance b = of_layers(d);
   b.tokens = d->step_loads.tokens;
   b.loads = d->mean;
-  if (m->balance.track == TRACK_PROBABILITY && m->balance.method != BALANCE_PHI_BIAS) {
-    b.probability = d->step_loads.probability;
-  } else { /* frequencies in the place of the means */
+  if (balance_tracks_frequency(&m->balance)) { /* in the place of the means */
     b.count = d->step_loads.count;
     b.frequencies = d->mean;
+  } else {
+    b.probability = d->step_loads.probability;
   }
   b.eta = m->balance.eta;
   b.m = m->m;
@@ -70,9 +70,7 @@ phibal_status device_balance(device *d) {
   float *loss = d->losses + 2 * (int64_t)d->calls * m->moe_layers;
   if (m->moe_layers == 0) return PHIBAL_OK;
   phibal_status status = add_loads(d);
-  d->has_price = d->shares[d->calls] > 0 &&
-                 (b->method == BALANCE_PHI || b->method == BALANCE_SWITCH ||
-                  b->method == BALANCE_SWITCH_GLOBAL || b->method == BALANCE_SEQUENCE);
+  d->has_price = d->shares[d->calls] > 0 && balance_has_loss(m);
   if (!d->has_price) return check_call(d, status);
   phibal_cuda_balance of_call = of_layers(d);
   of_call.tokens = d->call_loads.tokens;
@@ -111,15 +109,15 @@ phibal_status device_balance(device *d) {
 }
 
 phibal_status device_balance_require(device *d, int32_t layer, int32_t moe_layer, int64_t tokens,
-                                     const float *scores) {
+                                     const float *probabilities) {
   const model *m = &d->model;
   const device_quantiles *q = &d->quantiles;
   phibal_router router = model_router(&m->config);
-  if (scores) router.score = PHIBAL_SCORE_OF_GATE;
+  if (probabilities) router.score = PHIBAL_SCORE_OF_GATE;
   float *to = q->required + (int64_t)moe_layer * m->config.experts * q->room + q->tokens;
-  return d->library.quantile_required(&router, tokens, scores ? scores : m->layers[layer].logits,
-                                      m->bias + (int64_t)moe_layer * m->config.experts,
-                                      m->scratch.mask, q->room, to, &d->call);
+  return d->library.quantile_required(
+      &router, tokens, probabilities ? probabilities : m->layers[layer].logits,
+      m->bias + (int64_t)moe_layer * m->config.experts, m->scratch.mask, q->room, to, &d->call);
 }
 
 /* (L7) The place-th of each row's numbers, of all ranks. */

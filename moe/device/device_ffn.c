@@ -72,26 +72,22 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   const device_library *l = &d->library;
   model *m = &d->model;
   layer_activations *on = &m->layers[layer];
-  const phibal_router router =
-      on->given ? model_given_router(&m->config) : model_router(&m->config);
+  const phibal_router router = model_layer_router(&m->config, on);
   const phibal_cuda_loads call = loads_of(d, &d->call_loads, moe_layer);
   const float *bias = model_has_bias(&m->config, m->balance.method) && !on->given
                           ? m->bias + (int64_t)moe_layer * m->config.experts
                           : NULL;
-  const bool quantile = m->balance.method == BALANCE_QUANTILE;
-  /* Quantiles need the probabilities that experts are selected by, for now. */
-  float *scores = quantile && m->config.selection_score == PHIBAL_SCORE_PROBABILITY
-                      ? m->scratch.logit_gradient
-                      : NULL;
-  phibal_status status =
-      d->sequence_losses
-          ? route_sequences(d, &router, layer, moe_layer, tokens, bias)
-          : l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask,
-                              scores, on->experts, on->gates, on->logsumexp, call, &d->zeroed);
+  float *probabilities = balance_probabilities(m);
+  phibal_status status = d->sequence_losses
+                             ? route_sequences(d, &router, layer, moe_layer, tokens, bias)
+                             : l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits,
+                                                 bias, m->scratch.mask, probabilities, on->experts,
+                                                 on->gates, on->logsumexp, call, &d->zeroed);
   if (m->config.gate_floor > 0)
     RUN(l->gate_floor(tokens, m->config.active, m->config.route_scale, m->config.gate_floor,
                       on->gates, on->gate_sum, &d->call));
-  if (quantile) RUN(device_balance_require(d, layer, moe_layer, tokens, scores));
+  if (m->balance.method == BALANCE_QUANTILE)
+    RUN(device_balance_require(d, layer, moe_layer, tokens, probabilities));
   if (m->balance.z_coefficient > 0 && d->shares[d->calls] > 0)
     RUN(l->z_loss(tokens, m->balance.z_coefficient, on->logsumexp, m->scratch.mask,
                   d->losses + (2 * (int64_t)d->calls + 1) * m->moe_layers + moe_layer, &d->zeroed));
@@ -365,9 +361,9 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
   const int64_t width = c->width;
-  const phibal_router router = on->given ? model_given_router(c) : model_router(c);
+  const phibal_router router = model_layer_router(c, on);
   const double global = (double)m->global.tokens;
-  const bool priced = d->has_price && layer >= c->dense_layers + c->hash_layers;
+  const bool priced = d->has_price && balance_acts(c, layer - c->dense_layers);
   phibal_status status = PHIBAL_OK;
   const float *dy = device_stream_gradient(d, tokens * width, &status);
   RUN(routes_backward(d, layer, tokens, dy));

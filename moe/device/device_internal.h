@@ -139,7 +139,7 @@ typedef struct device_input {
   int64_t *dense_offsets; /* [2] */
   /* Routes that are given, and (from the device) taken, [layers with experts][T][k]; null: none. */
   int32_t *given, *taken;
-  uint16_t *to; /* not pinned: where the host wants those that are taken */
+  uint16_t *recorded; /* not pinned: where the host has those that were taken */
   int32_t batch;
 } device_input;
 
@@ -190,8 +190,7 @@ struct device {
      for the optimizer. */
   uint64_t *failures; /* device [L + 2] */
   /* What comes to the host, at once: sums, failures, losses, sequence_losses, kept, step_loads; and
-   * where, pinned.
-   */
+     where, pinned. */
   unsigned char *results, *host_results;
   size_t results_bytes;
   phibal_cuda_ranks *ranks; /* null: alone */
@@ -260,7 +259,7 @@ phibal_status device_balance(device *d);
 /* Quantile balancing: what the call's tokens would need (L7), by their logits or, where these are
    not null, the probabilities that experts are selected by. */
 phibal_status device_balance_require(device *d, int32_t layer, int32_t moe_layer, int64_t tokens,
-                                     const float *scores);
+                                     const float *probabilities);
 phibal_status device_balance_finish(device *d);
 
 /* device_ffn.c, device_attention.c: one branch of a layer, as the functions of model_internal.h. */

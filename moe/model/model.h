@@ -56,8 +56,8 @@ typedef struct model_config {
   int32_t expert_groups, active_groups;
   phibal_group_score group_score;
   bool selection_bias; /* a bias for each expert in the selection, whatever the balancing */
-  /* In the first hash_layers of the layers with experts a token's experts follow from its number
-     alone (model_given.c). */
+  /* In the first hash_layers of the layers with experts a token's experts depend on its id alone
+     (model_given.c). */
   int32_t hash_layers;
   int64_t hash_seed;
   float rope_theta;

@@ -2,6 +2,8 @@
    finished step leaves behind. Every MoE layer is balanced by itself. */
 #include "model_internal.h"
 
+#include "kernels/core/gate_floor.h"
+
 #include <math.h>
 #include <phibal/environment.h>
 #include <stdlib.h>
@@ -41,15 +43,16 @@ void balance_destroy(model *m) {
   free(m->loads);
 }
 
-/* (M5) next = (1 - eta) m + eta (mean or frequency of the step's loads so far). A bias acts on
-   selections alone, so that phi-bias follows frequencies. */
+bool balance_tracks_frequency(const balance_config *b) {
+  return b->track == TRACK_FREQUENCY || b->method == BALANCE_PHI_BIAS;
+}
+
+/* (M5) next = (1 - eta) m + eta (mean or frequency of the step's loads so far). */
 static phibal_status track(const model *m, int32_t moe_layer, float *next) {
   float loads[PHIBAL_MAX_EXPERTS];
   const phibal_loads *step = &m->step_loads[moe_layer];
-  const bool by_bias = m->balance.method == BALANCE_PHI_BIAS;
-  phibal_status status = m->balance.track == TRACK_PROBABILITY && !by_bias
-                             ? phibal_loads_mean(step, loads)
-                             : phibal_loads_frequency(step, loads);
+  phibal_status status = balance_tracks_frequency(&m->balance) ? phibal_loads_frequency(step, loads)
+                                                               : phibal_loads_mean(step, loads);
   if (status) return status;
   int32_t experts = m->config.experts;
   return phibal_ema(experts, m->balance.eta, m->m + (int64_t)moe_layer * experts, loads, next);
@@ -135,55 +138,37 @@ static phibal_status price(const model *m, int32_t moe_layer, const phibal_loads
   return status;
 }
 
-static bool has_balance_loss(const model *m) {
+bool balance_has_loss(const model *m) {
   balance_method method = m->balance.method;
   return method == BALANCE_PHI || method == BALANCE_SWITCH || method == BALANCE_SWITCH_GLOBAL ||
          method == BALANCE_SEQUENCE;
 }
 
-/* Where quantiles need the probabilities that experts are selected by (R2p), scratch.logit_gradient
-   [T][E] has them until the call is through with the layer. */
-static float *scored_probabilities(const model *m) {
-  return m->required && m->config.selection_score == PHIBAL_SCORE_PROBABILITY
+float *balance_probabilities(const model *m) {
+  return m->balance.method == BALANCE_QUANTILE &&
+                 m->config.selection_score == PHIBAL_SCORE_PROBABILITY
              ? m->scratch.logit_gradient
              : NULL;
 }
 
-/* Gates of (R5n), y, to scale y / max(sum y, floor): in binary64, rounded once. */
 static void divide_gates(const model_config *c, int64_t tokens, float *gates, float *sums) {
 #pragma omp parallel for schedule(static)
-  for (int64_t t = 0; t < tokens; t++) {
-    float *own = gates + t * c->active;
-    double sum = 0;
-    for (int32_t s = 0; s < c->active; s++) sum += (double)own[s];
-    sums[t] = (float)sum;
-    const double below = sums[t] < c->gate_floor ? (double)c->gate_floor : sum;
-    for (int32_t s = 0; s < c->active; s++)
-      own[s] = (float)((double)c->route_scale * (double)own[s] / below);
-  }
+  for (int64_t t = 0; t < tokens; t++)
+    sums[t] = core_gates_over_sum(c->active, c->route_scale, c->gate_floor, gates + t * c->active);
 }
 
-/* From the gradient of these gates g that of y, in its place: (scale dL/dg_s - sum_r g_r dL/dg_r) /
-   sum y, or scale dL/dg_s / floor where the floor divides, which does not depend on y. */
 static void divide_gates_backward(const model_config *c, int64_t tokens, const float *gates,
                                   const float *sums, float *gradient) {
 #pragma omp parallel for schedule(static)
-  for (int64_t t = 0; t < tokens; t++) {
-    const float *g = gates + t * c->active;
-    float *own = gradient + t * c->active;
-    const bool floored = sums[t] < c->gate_floor;
-    double along = 0;
-    for (int32_t s = 0; s < c->active && !floored; s++) along += (double)g[s] * (double)own[s];
-    for (int32_t s = 0; s < c->active; s++)
-      own[s] = (float)(((double)c->route_scale * (double)own[s] - along) /
-                       (double)(floored ? c->gate_floor : sums[t]));
-  }
+  for (int64_t t = 0; t < tokens; t++)
+    core_gates_over_sum_backward(c->active, c->route_scale, c->gate_floor, gates + t * c->active,
+                                 sums[t], gradient + t * c->active);
 }
 
 static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
                            int64_t tokens, phibal_loads *loads) {
-  phibal_router router = on->given ? model_given_router(&m->config) : model_router(&m->config);
-  float *probabilities = scored_probabilities(m);
+  phibal_router router = model_layer_router(&m->config, on);
+  float *probabilities = balance_probabilities(m);
   const int64_t slot = first * m->config.active;
   phibal_status status = phibal_router_forward(
       &router, tokens, on->logits + first * m->config.experts, on->given ? NULL : bias,
@@ -248,7 +233,7 @@ static phibal_status require(model *m, const layer_activations *on, int32_t moe_
     r->room = room;
   }
   phibal_router router = model_router(&m->config);
-  const float *scores = scored_probabilities(m);
+  const float *scores = balance_probabilities(m);
   if (scores) router.score = PHIBAL_SCORE_OF_GATE;
   phibal_status status = phibal_quantile_required(&router, tokens, scores ? scores : on->logits,
                                                   selection_bias(m, moe_layer), m->scratch.mask,
@@ -272,11 +257,6 @@ int64_t model_sequence_counts(const model *m, int32_t moe_layer, int32_t sequenc
   return tokens;
 }
 
-/* Where hashes route there is nothing to balance: neither prices nor biases act. */
-static bool is_balanced(const model *m, int32_t moe_layer) {
-  return moe_layer >= m->config.hash_layers;
-}
-
 phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                             bool training, model_losses *losses) {
   layer_activations *on = &m->layers[layer];
@@ -285,7 +265,7 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
   phibal_loads_clear(loads);
   on->has_price = false;
   on->given = model_give(m, on, moe_layer, tokens, training);
-  const bool balanced = is_balanced(m, moe_layer);
+  const bool balanced = balance_acts(&m->config, moe_layer);
   if (training && balanced && m->balance.method == BALANCE_SEQUENCE) {
     phibal_status status = route_sequences(m, on, moe_layer, batch, losses);
     if (status) return status;
@@ -303,7 +283,7 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
                                   : phibal_loads_add(step, loads);
   if (status || loads->tokens == 0) return status;
   double share = (double)loads->tokens / (double)m->global.tokens;
-  if (balanced && has_balance_loss(m) && m->balance.method != BALANCE_SEQUENCE) {
+  if (balanced && balance_has_loss(m) && m->balance.method != BALANCE_SEQUENCE) {
     float loss;
     status = price(m, moe_layer, loads, on->price, &loss);
     if (status) return status;
@@ -322,7 +302,7 @@ phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
-  phibal_router router = on->given ? model_given_router(c) : model_router(c);
+  phibal_router router = model_layer_router(c, on);
   double global = (double)m->global.tokens;
   double price_scale = m->balance.alpha * (double)c->experts / global;
   double z_scale = 2.0 * m->balance.z_coefficient / global;

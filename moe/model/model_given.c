@@ -1,14 +1,14 @@
-/* Selections that are given: hash routing, in which a token's experts follow from its number alone
+/* Selections that are given: hash routing, in which a token's experts depend on its id alone
    (Roller et al., NeurIPS 2021; the first layers of DeepSeek-V4).
 
    Token v has k different experts of E. Let g = gcd(k, E). Decks of E / g tokens, in the order of
-   their numbers, share one permutation s of the experts, and token j of a deck has
+   their ids, share one permutation s of the experts, and token j of a deck has
 
      s[(j k + i) mod E],  i = 0 .. k - 1.
 
    Of a whole deck each expert has k / g tokens, so that of the first n tokens of the vocabulary,
    for any n, each has n k / E to within one. Which tokens these are does not depend on V.
-   Tokenizers number their tokens roughly by frequency, so that those of a deck occur about equally
+   Tokenizers order their tokens roughly by frequency, so that those of a deck occur about equally
    often.
 
    s is a shuffle (Fisher and Yates) of 0 .. E - 1 by random_bits(hash_seed, stream, deck E + e):
@@ -66,8 +66,9 @@ void model_fill_hash(model *m) {
     }
 }
 
-phibal_router model_given_router(const model_config *c) {
+phibal_router model_layer_router(const model_config *c, const layer_activations *on) {
   phibal_router router = model_router(c);
+  if (!on->given) return router;
   router.selection = PHIBAL_SELECTION_GIVEN;
   router.score = PHIBAL_SCORE_OF_GATE;
   router.group_score = PHIBAL_GROUP_NONE;
@@ -104,7 +105,7 @@ bool model_give(const model *m, layer_activations *on, int32_t moe_layer, int64_
                 bool training) {
   const model_config *c = &m->config;
   const bool replayed = training && m->routes;
-  if (!replayed && moe_layer >= c->hash_layers) return false;
+  if (!replayed && balance_acts(c, moe_layer)) return false;
   const int64_t k = c->active;
   const uint16_t *hash = replayed ? NULL : m->hash + (int64_t)moe_layer * c->vocabulary * k;
 #pragma omp parallel for schedule(static)

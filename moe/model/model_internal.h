@@ -204,9 +204,9 @@ attention_shape model_attention_shape(const model *m, int32_t batch);
 int32_t model_rope_width(const model_config *config);
 /* model_check.c */
 phibal_router model_router(const model_config *config);
-/* model_given.c: the same for a selection that is given, in which neither groups nor probabilities
-   take part; gates and gradients are the same. */
-phibal_router model_given_router(const model_config *config);
+/* model_given.c: that of a layer's last selection. Where it was given neither groups nor
+   probabilities take part; gates and gradients are the same. */
+phibal_router model_layer_router(const model_config *config, const layer_activations *on);
 /* Fills m->hash. */
 void model_fill_hash(model *m);
 /* The routes [batch][S][k] of a layer to where model_set_routes has them. */
@@ -254,6 +254,17 @@ phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch);
 phibal_status balance_finish(model *m);
 /* (M6) What m is divided by before it is priced: 1 - (1 - eta)^t, t updates in, or 1. */
 double balance_correction(const model *m);
+/* Whether m follows frequencies: a bias acts on selections alone, so that of phi-bias does. */
+bool balance_tracks_frequency(const balance_config *balance);
+/* Whether the method has a loss, and with it a price in the gradient of the logits. */
+bool balance_has_loss(const model *m);
+/* Whether a layer is balanced: where hashes route, neither prices nor biases act. */
+static inline bool balance_acts(const model_config *c, int32_t moe_layer) {
+  return moe_layer >= c->hash_layers;
+}
+/* Where quantiles need the probabilities that experts are selected by (R2p): scratch.logit_gradient
+   [T][E], which has them until the call is through with the layer. Else null. */
+float *balance_probabilities(const model *m);
 
 /* model_adapted.c: whether adapters come between the products of this call. */
 bool model_is_adapted(const model *m);

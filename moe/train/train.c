@@ -300,9 +300,9 @@ static phibal_status trainer_create(trainer *t) {
     model_set_routes(t->model, t->given, t->taken);
   }
   if (!status && o->device)
-    status = device_create_adapted(
-        o->device, t->model, t->lora.count ? &t->lora : NULL, &t->optimizer, c->training.precision,
-        (t->own + micro - 1) / micro, t->parallel.launched ? &t->parallel : NULL, &t->device);
+    status = device_create(o->device, t->model, t->lora.count ? &t->lora : NULL, &t->optimizer,
+                           c->training.precision, (t->own + micro - 1) / micro,
+                           t->parallel.launched ? &t->parallel : NULL, &t->device);
   const train_observer *see = &o->observer;
   if (!status && o->device && c->training.precision == PRECISION_BFLOAT16 && see->attention &&
       t->parallel.rank == 0)

@@ -186,14 +186,14 @@ rows beyond the count activated|activation.cu|activation|cuda_kernels/counted*|b
 sizes of the rows for those of the weights|products.cu|products|cuda_products/ragged*|ragged|s/return {average, groups.experts, in, rows, out, in, out, in};/return {average, groups.experts, in, rows, in, in, out, in};/
 blocks freed before they are copied|moe/device/device_memory.c|device|device/every*|FAIL|/RUN(check_call(d, l->wait(&d->call)));/d
 frequencies of the call for those of the step|moe/device/device_balance.c|device|device_balance/switch*|FAIL|s/of_step.count = d->step_loads.count/of_step.count = d->call_loads.count/
-means of loads for frequencies|moe/device/device_balance.c|device|device_balance/phi|FAIL|s/m->balance.track == TRACK_PROBABILITY/true/
+means of loads for frequencies|moe/device/device_balance.c|device|device_balance/phi|FAIL|s/balance_tracks_frequency(&m->balance)/false/
 prices at what is not corrected|moe/device/device_balance.c|device|device_balance/phi|FAIL|s/b.m = d->state;/b.m = next;/;s/, d->state, &d->call));/, d->mean, \&d->call));/
 correction of one step earlier|moe/device/device.c|device|device_balance/phi|FAIL|s/m->steps = ++d->host->steps/m->steps = d->host->steps++/
 a bias of prices that are not corrected|moe/device/device_balance.c|device|device_balance/phi_bias|FAIL|s/b.m = d->state;/b.m = next;/
 required biases of the last call alone|moe/device/device.c|device|device_balance/quantile|FAIL|s/d->quantiles.tokens += /d->quantiles.tokens = /
 required biases of the step before|moe/device/device.c|device|device_balance/quantile|FAIL|s/d->quantiles.tokens = 0;//
 place of the tokens and the padding|moe/device/device_balance.c|device|device_balance/quantile|FAIL|s/m->config.active, m->global.tokens);/m->config.active, d->quantiles.tokens);/
-quantiles of logits where probabilities select|moe/device/device_ffn.c|device|device_balance/quantile|FAIL|s/m->config.selection_score == PHIBAL_SCORE_PROBABILITY/false/
+quantiles of logits where probabilities select|moe/device/device_ffn.c|device|device_balance/quantile|FAIL|s/probabilities = balance_probabilities(m);/probabilities = NULL;/
 ranges of the biases before|moe/device/device_balance.c|device|device_balance/quantile|FAIL|s/low = known ? m->bias/low = known ? d->mean/
 counts of a round not over all tokens|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/if (thread == 0) count\[e\] = own;/if (thread == 0 \&\& round < 31) count[e] = own;/
 bins of the layer before|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_of*|FAIL|s/row\[i\] = 0;/row[i] += 0;/
@@ -206,7 +206,7 @@ identities' gradient overwritten|moe/device/device_ffn.c|device|device_balance/e
 capacity of the whole step|moe/device/device_ffn.c|device|device_balance/capacity|FAIL|s/d->seen\[d->calls\], k, E/m->global.tokens, k, E/
 capacity of padding too|moe/device/device_ffn.c|device|device_balance/capacity|FAIL|s/d->seen\[d->calls\], k, E/tokens, k, E/
 kept routes of the last call|moe/device/device_ffn.c|device|device_balance/capacity|FAIL|s/d->kept + (int64_t)d->calls \* m->moe_layers + moe_layer/d->kept + moe_layer/
-sum of gates rounded before they are divided|gate_floor.cu|gate_floor|cuda_trainer/gates*|FAIL|s/(double)a.floor : sum;/(double)a.floor : (double)rounded;/
+sum of gates rounded before they are divided|../core/gate_floor.h|gate_floor|cuda_trainer/gates*|FAIL|s/(double)floor : sum;/(double)floor : (double)rounded;/
 first sequence's price for all|moe/device/device_ffn.c|device|device_balance/sequence|FAIL|s/on->price + first \/ rows \* c->experts/on->price/
 sequences by their part of the call|moe/device/device.c|device|device_balance/sequence|FAIL|s/((double)tokens \/ (double)m->global.tokens)/d->shares[call]/
 sequences of the call before|moe/device/device.c|device|device_balance/sequence|FAIL|/zero_loads(d, m->moe_layers \* d->parts/d

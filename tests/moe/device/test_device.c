@@ -6,40 +6,14 @@
 #include "moe/device/device_internal.h"
 #include "moe/model/embedding.h"
 #include "moe/model/norm.h"
+#include "trained_models.h"
 
 #include <stdio.h>
 
 enum { BATCH = 2, CALLS = 2, LENGTH = 16, TOKENS = BATCH * LENGTH, V = 61, D = 24, E = 5, K = 2 };
 enum { QUERIES = 4 * 8, KEYS = 2 * 8, ALL = QUERIES + 2 * KEYS, F = 12, DENSE = 20 };
 
-static const model_config shape = {.vocabulary = V,
-                                   .width = D,
-                                   .layers = 2,
-                                   .heads = 4,
-                                   .key_value_heads = 2,
-                                   .head_width = 8,
-                                   .sequence = LENGTH,
-                                   .experts = E,
-                                   .active = K,
-                                   .hidden = F,
-                                   .shared_experts = 1,
-                                   .dense_layers = 1,
-                                   .dense_hidden = DENSE,
-                                   .gate = PHIBAL_GATE_TOPK_SOFTMAX,
-                                   .route_scale = 1.0f,
-                                   .rope_theta = 1e4f,
-                                   .norm_epsilon = 1e-6f,
-                                   .logit_softcap = 20.0f,
-                                   .qk_norm = QK_NORM_HEADS,
-                                   .embedding_scale = true,
-                                   .untied_head = true};
-static const balance_config phi = {.method = BALANCE_PHI,
-                                   .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
-                                   .eta = 0.6f,
-                                   .alpha = 0.01,
-                                   .z_coefficient = 1e-3};
-static const optimizer_config adamw = {
-    .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .clip = 0.5};
+static const model_config shape = {MIXED_MODEL, .layers = 2, .hidden = F};
 static const double rate = 3e-3;
 
 static int32_t tokens[CALLS * TOKENS], targets[CALLS * TOKENS];
@@ -77,8 +51,9 @@ static void start_with(const model_config *config, int32_t batch, int32_t calls,
                                 model_parameter_count(t->host), &t->optimizer),
                PHIBAL_OK);
   if (kind)
-    cr_assert_eq(device_create(kind, t->host, &t->optimizer, precision, calls, NULL, &t->device),
-                 PHIBAL_OK, "%s", phibal_status_message());
+    cr_assert_eq(
+        device_create(kind, t->host, NULL, &t->optimizer, precision, calls, NULL, &t->device),
+        PHIBAL_OK, "%s", phibal_status_message());
 }
 
 static void start(const char *kind, model_precision precision, training *t) {
@@ -651,8 +626,8 @@ Test(device, selections_that_are_given) {
     cr_assert_eq(optimizer_create(&adamw, model_tensor_count(t.host), model_tensors(t.host),
                                   model_parameter_count(t.host), &t.optimizer),
                  PHIBAL_OK);
-    cr_assert_eq(device_create("host-cuda", t.host, &t.optimizer, PRECISION_BINARY32, CALLS, NULL,
-                               &t.device),
+    cr_assert_eq(device_create("host-cuda", t.host, NULL, &t.optimizer, PRECISION_BINARY32, CALLS,
+                               NULL, &t.device),
                  PHIBAL_OK, "%s", phibal_status_message());
     cr_assert_eq(model_step_begin(cpu, batch), PHIBAL_OK);
     for (int call = 0; call < CALLS; call++) {
@@ -692,9 +667,9 @@ Test(device, selections_that_are_given) {
       (&given[0][0][0][0])[i * K + s] = tokens[i] < 0 ? UINT16_MAX : (uint16_t)((i + 3 * s) % E);
   start(NULL, PRECISION_BINARY32, &t);
   model_set_routes(t.host, &given[0][0][0][0], &taken[0][0][0][0]);
-  cr_assert_eq(
-      device_create("host-cuda", t.host, &t.optimizer, PRECISION_BINARY32, CALLS, NULL, &t.device),
-      PHIBAL_OK, "%s", phibal_status_message());
+  cr_assert_eq(device_create("host-cuda", t.host, NULL, &t.optimizer, PRECISION_BINARY32, CALLS,
+                             NULL, &t.device),
+               PHIBAL_OK, "%s", phibal_status_message());
   for (int wrong = 2; wrong >= 0; wrong--) {
     cr_assert_eq(device_step_begin(t.device, batch), PHIBAL_OK);
     given[1][1][4][1] = wrong == 1   ? E
@@ -762,7 +737,7 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
     }
     device *d = NULL;
     const model_precision precision = i == n + 4 ? PRECISION_BFLOAT16 : PRECISION_BINARY32;
-    cr_assert_eq(device_create("host-cuda", t.host, &t.optimizer, precision, CALLS, NULL, &d),
+    cr_assert_eq(device_create("host-cuda", t.host, NULL, &t.optimizer, precision, CALLS, NULL, &d),
                  PHIBAL_ERROR_UNSUPPORTED, "%s is not refused", named);
     char whole[100];
     snprintf(whole, sizeof whole, "training on a device has no %s yet", named);

@@ -3,37 +3,14 @@
 #include "device_arrays.h"
 #include "moe/device/device_internal.h"
 #include "moe/hf/hf_architecture.h"
+#include "trained_models.h"
 
 #include <stdio.h>
 
 enum { BATCH = 2, CALLS = 2, LENGTH = 16, TOKENS = BATCH * LENGTH, V = 61, STEPS = 10 };
 
-static const model_config shape = {.vocabulary = V,
-                                   .width = 24,
-                                   .layers = 3,
-                                   .heads = 4,
-                                   .key_value_heads = 2,
-                                   .head_width = 8,
-                                   .sequence = LENGTH,
-                                   .experts = 5,
-                                   .active = 2,
-                                   .hidden = 16, /* the products read their sizes on the device */
-                                   .shared_experts = 1,
-                                   .dense_layers = 1,
-                                   .dense_hidden = 20,
-                                   .gate = PHIBAL_GATE_TOPK_SOFTMAX,
-                                   .route_scale = 1.0f,
-                                   .rope_theta = 1e4f,
-                                   .norm_epsilon = 1e-6f,
-                                   .logit_softcap = 20.0f,
-                                   .qk_norm = QK_NORM_HEADS,
-                                   .embedding_scale = true,
-                                   .untied_head = true};
-static const balance_config phi = {.method = BALANCE_PHI,
-                                   .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
-                                   .eta = 0.6f,
-                                   .alpha = 0.01,
-                                   .z_coefficient = 1e-3};
+/* Of width 16 experts' products read their sizes on the device. */
+static const model_config shape = {MIXED_MODEL, .layers = 3, .hidden = 16};
 static const hf_architecture named = {.model_type = "test",
                                       .class_name = "Test",
                                       .router = "mlp.gate.weight",
@@ -82,8 +59,9 @@ typedef struct training {
 static void start(const char *kind, const variant *of, model_precision precision, training *t) {
   model_config c = shape;
   c.recompute = of->recompute;
-  const optimizer_config adamw = {
-      .weight_decay = 0.3, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .clip = of->clip};
+  optimizer_config o = adamw;
+  o.weight_decay = 0.3;
+  o.clip = of->clip;
   *t = (training){0};
   cr_assert_eq(model_create(&c, &phi, BATCH, 11, &t->host), PHIBAL_OK);
   cr_assert_eq(lora_create(&of->config, &named, &c, t->host, 7, &t->l), PHIBAL_OK, "%s",
@@ -93,12 +71,12 @@ static void start(const char *kind, const variant *of, model_precision precision
       t->l.parameters[t->l.matrices[i].b + j] = (float)((j * 37 + i) % 19 - 9) * 0x1p-9f;
   lora_apply(&t->l);
   cr_assert_eq(
-      optimizer_create(&adamw, 2 * t->l.count, t->l.tensors, t->l.parameter_count, &t->optimizer),
+      optimizer_create(&o, 2 * t->l.count, t->l.tensors, t->l.parameter_count, &t->optimizer),
       PHIBAL_OK);
   if (kind)
-    cr_assert_eq(device_create_adapted(kind, t->host, &t->l, &t->optimizer, precision, CALLS, NULL,
-                                       &t->device),
-                 PHIBAL_OK, "%s", phibal_status_message());
+    cr_assert_eq(
+        device_create(kind, t->host, &t->l, &t->optimizer, precision, CALLS, NULL, &t->device),
+        PHIBAL_OK, "%s", phibal_status_message());
 }
 
 static void finish(training *t) {
@@ -264,7 +242,7 @@ static void train(const variant *of, model_precision precision) {
   /* One that begins with what the host has now begins with these weights. */
   device *next;
   cr_assert_eq(
-      device_create_adapted("host-cuda", t.host, &t.l, &t.optimizer, precision, CALLS, NULL, &next),
+      device_create("host-cuda", t.host, &t.l, &t.optimizer, precision, CALLS, NULL, &next),
       PHIBAL_OK);
   check_wide("weights of a run that is resumed",
              copied(d->model.parameters, d->model.parameter_count), next->model.parameters,
@@ -368,8 +346,8 @@ Test(device, dropout_of_adapters_is_refused_by_name) {
   training t;
   start(NULL, &variants[0], PRECISION_BINARY32, &t);
   cr_assert_eq(lora_dropout_create(&t.l, 0.1, 1, TOKENS), PHIBAL_OK);
-  cr_assert_eq(device_create_adapted("host-cuda", t.host, &t.l, &t.optimizer, PRECISION_BINARY32,
-                                     CALLS, NULL, &t.device),
+  cr_assert_eq(device_create("host-cuda", t.host, &t.l, &t.optimizer, PRECISION_BINARY32, CALLS,
+                             NULL, &t.device),
                PHIBAL_ERROR_UNSUPPORTED);
   cr_assert_str_eq(phibal_status_message(), "training on a device has no lora.dropout yet");
   cr_assert_null(t.device);

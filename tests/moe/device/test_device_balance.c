@@ -3,6 +3,7 @@
    the device's state on its way to the host and to another device. Routes, gates, prices, m, biases
    and the loads of each step are the CPU's to the bit; losses are the same sums. */
 #include "moe/device/device_internal.h"
+#include "trained_models.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -13,24 +14,8 @@
 enum { BATCH = 2, SEQUENCES = 5, LENGTH = 8, TOKENS = SEQUENCES * LENGTH, V = 37, STEPS = 10 };
 enum { CALLS = (SEQUENCES + BATCH - 1) / BATCH, ROWS = BATCH * LENGTH };
 
-static const model_config plain = {.vocabulary = V,
-                                   .width = 12,
-                                   .layers = 3,
-                                   .heads = 2,
-                                   .key_value_heads = 1,
-                                   .head_width = 6,
-                                   .sequence = LENGTH,
-                                   .experts = 5,
-                                   .active = 2,
-                                   .hidden = 10,
-                                   .dense_layers = 1,
-                                   .dense_hidden = 14,
-                                   .gate = PHIBAL_GATE_TOPK_SOFTMAX,
-                                   .route_scale = 1.0f,
-                                   .rope_theta = 1e4f,
-                                   .norm_epsilon = 1e-6f};
-static const optimizer_config adamw = {
-    .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .clip = 0.5};
+static const model_config plain = {EXPERTS_MODEL, .layers = 3, .dense_layers = 1,
+                                   .dense_hidden = 14};
 
 static int32_t tokens[TOKENS], targets[TOKENS];
 
@@ -62,7 +47,7 @@ static void create(const model_config *config, const balance_config *balance, mo
 
 static void create_device(training *t, model_precision precision) {
   cr_assert_eq(
-      device_create("host-cuda", t->host, &t->optimizer, precision, CALLS, NULL, &t->device),
+      device_create("host-cuda", t->host, NULL, &t->optimizer, precision, CALLS, NULL, &t->device),
       PHIBAL_OK, "%s", phibal_status_message());
 }
 
@@ -237,17 +222,18 @@ static void beside_all(const model_config *config, const balance_config *balance
   for (int way = 0; way < ALL_WAYS; way++) beside_in(way, config, balance);
 }
 
-static const balance_config phi = {.method = BALANCE_PHI,
-                                   .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
-                                   .eta = 0.3f,
-                                   .alpha = 0.05,
-                                   .z_coefficient = 1e-3};
+/* Whose prices move with every step. */
+static const balance_config quick = {.method = BALANCE_PHI,
+                                     .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
+                                     .eta = 0.3f,
+                                     .alpha = 0.05,
+                                     .z_coefficient = 1e-3};
 
 Test(device_balance, phi) {
   int way = 0;
   for (int track = TRACK_PROBABILITY; track <= TRACK_FREQUENCY; track++)
     for (int at = START_ZERO; at <= START_ZERO_CORRECTED; at++) {
-      balance_config b = phi;
+      balance_config b = quick;
       b.track = track;
       b.start = at;
       beside_in(way++, &plain, &b);
@@ -268,7 +254,7 @@ Test(device_balance, loss_free) {
 
 Test(device_balance, phi_bias) {
   for (int at = START_ZERO; at <= START_ZERO_CORRECTED; at++) {
-    balance_config b = phi;
+    balance_config b = quick;
     b.method = BALANCE_PHI_BIAS;
     b.alpha = 0;
     b.start = at;
@@ -304,7 +290,7 @@ static model_config floored(void) {
 
 Test(device_balance, gates_over_a_floor_and_factors) {
   model_config c = floored();
-  balance_config b = phi;
+  balance_config b = quick;
   c.expert_factor = true;
   b.z_coefficient = 0;
   beside_all(&c, &b);
@@ -314,17 +300,17 @@ Test(device_balance, experts_without_weights) {
   model_config c = plain;
   c.zero_experts = 2;
   c.expert_factor = true;
-  beside_all(&c, &phi);
+  beside_all(&c, &quick);
   c.zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT;
   c.zero_output = ZERO_NOTHING;
-  beside_in(1, &c, &phi);
+  beside_in(1, &c, &quick);
 }
 
 Test(device_balance, capacity) {
   model_config c = floored();
   c.expert_factor = true;
   for (int policy = PHIBAL_CAPACITY_TOKEN; policy <= PHIBAL_CAPACITY_GATE; policy++) {
-    balance_config b = phi;
+    balance_config b = quick;
     b.z_coefficient = 0;
     b.capacity_factor = 0.8f;
     b.capacity_minimum = 1;

@@ -3,28 +3,14 @@
    that are counted again, another price, a layer that is not made again or in too little room: each
    shows. */
 #include "moe/device/device_internal.h"
+#include "trained_models.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 enum { BATCH = 2, SEQUENCES = 5, LENGTH = 8, TOKENS = SEQUENCES * LENGTH, V = 37, STEPS = 10 };
 
-static const model_config plain = {.vocabulary = V,
-                                   .width = 12,
-                                   .layers = 4,
-                                   .heads = 2,
-                                   .key_value_heads = 1,
-                                   .head_width = 6,
-                                   .sequence = LENGTH,
-                                   .experts = 5,
-                                   .active = 2,
-                                   .hidden = 10,
-                                   .gate = PHIBAL_GATE_TOPK_SOFTMAX,
-                                   .route_scale = 1.0f,
-                                   .rope_theta = 1e4f,
-                                   .norm_epsilon = 1e-6f};
-static const optimizer_config adamw = {
-    .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .clip = 0.5};
+static const model_config plain = {EXPERTS_MODEL, .layers = 4};
 
 static int32_t tokens[TOKENS], targets[TOKENS];
 
@@ -58,7 +44,7 @@ static void start(const char *kind, const model_config *config, const balance_co
                                 model_parameter_count(t->host), &t->optimizer),
                PHIBAL_OK);
   if (kind)
-    cr_assert_eq(device_create(kind, t->host, &t->optimizer, precision,
+    cr_assert_eq(device_create(kind, t->host, NULL, &t->optimizer, precision,
                                (SEQUENCES + BATCH - 1) / BATCH, NULL, &t->device),
                  PHIBAL_OK, "%s", phibal_status_message());
 }
@@ -144,12 +130,6 @@ static void compare(const char *kind, const model_config *config, const balance_
   finish(&b);
   finish(&a);
 }
-
-static const balance_config phi = {.method = BALANCE_PHI,
-                                   .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
-                                   .eta = 0.6f,
-                                   .alpha = 0.01,
-                                   .z_coefficient = 1e-3};
 
 /* Layers that are alike; a dense first one, smaller and larger than the experts' rows, with all
    that a layer may have besides. */
