@@ -57,6 +57,7 @@ phibal_status phibal_reference_capacity(phibal_capacity_policy policy, int64_t t
   const int64_t slots = tokens * active;
   if (policy == PHIBAL_CAPACITY_GATE) TRY(operation_check_finite(name, "gates", slots, gates));
   /*@ loop invariant index: 0 <= i <= slots;
+      loop invariant given: routes_same{Pre, Here}(experts, slots);
       loop invariant kept: routes_kept{Pre, Here}(policy, active, experts, gates, slots, limit,
                                                   kept, i);
       loop assigns i, kept[0 .. slots - 1];
@@ -66,6 +67,16 @@ phibal_status phibal_reference_capacity(phibal_capacity_policy policy, int64_t t
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: slot %lld has expert %d", name,
                                (long long)i, (int)experts[i]);
     const int64_t before = count_before(policy, active, slots, experts, gates, i);
+    /*@ ghost
+      /@ loop invariant number: 0 <= n <= slots;
+         loop invariant count: count_same{Pre, Here}(policy, active, experts, gates, i, n);
+         loop assigns n;
+         loop variant slots - n; @/
+      for (int64_t n = 0; n < slots; n++) {
+        //@ assert next: \at(experts[n], Here) == \at(experts[\at(n, Here)], Pre);
+      }
+    */
+    //@ assert counted: count_same{Pre, Here}(policy, active, experts, gates, i, slots);
     kept[i] = before < limit ? experts[i] : -1;
   }
   return PHIBAL_OK;

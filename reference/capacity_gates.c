@@ -2,28 +2,84 @@
 #include "operation.h"
 #include <phibal/reference_capacity.h>
 
-/* A product of 24 and 63 bits is exact in 128. Rounded up, the quotient does not pass a whole
-   number that it did not reach, since that is a number of 128 bits. */
+/* Of 128 bits the quotient's enclosure is narrow enough: a product of 24 and 63 bits is exact, the
+   quotient is one point where it is a whole number, and otherwise 2^-31 or more away from one. */
 enum { LIMIT_PRECISION = 128 };
+
+/* The least whole number that is at least x, or PHIBAL_ERROR_UNDECIDED. */
+/*@ requires input(x) && \valid(n);
+    terminates \true;
+    exits \false;
+    assigns *n;
+    ensures \result == PHIBAL_OK ==> 0 <= *n <= 4503599627370496;
+    ensures \result == PHIBAL_OK ==> \forall real a; in(x, a) ==> *n - 1 < a <= *n; */
+static phibal_status ceiling(const phibal_enclosure *x, int64_t *n) {
+  //@ assert open_enclosure;
+  *n = 0;
+  if (mpfr_cmp_d(x->lo, 0) >= 0 && mpfr_cmp_d(x->hi, 0x1p52) <= 0) {
+    *n = mpfr_get_si(x->hi, MPFR_RNDU);
+    if (mpfr_get_si(x->lo, MPFR_RNDU) == *n) return PHIBAL_OK;
+  }
+  return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
+                           "the limit is not known from a quotient of %d bits", LIMIT_PRECISION);
+}
 
 phibal_status phibal_reference_capacity_limit(float factor, int64_t minimum, int64_t tokens,
                                               int32_t active, int32_t experts_count,
                                               int64_t *limit) {
   const char *name = "phibal_reference_capacity_limit";
+  //@ assert use_enclosure && use_floating && use_place && open_place;
   if (!limit) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
   if (!(factor >= 0 && factor <= PHIBAL_CAPACITY_MOST_FACTOR) || minimum < 0 || tokens < 0 ||
       active < 1 || experts_count < 1 || tokens > PHIBAL_CAPACITY_ROUTES / active)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: factor %g, %lld tokens of %d slots", name,
                              (double)factor, (long long)tokens, (int)active);
-  mpfr_t x;
-  mpfr_init2(x, LIMIT_PRECISION);
-  mpfr_set_d(x, (double)factor, MPFR_RNDU);
-  mpfr_mul_si(x, x, tokens * active, MPFR_RNDU);
-  mpfr_div_si(x, x, experts_count, MPFR_RNDU);
-  const int64_t ceiling = mpfr_get_si(x, MPFR_RNDU);
-  mpfr_clear(x);
-  *limit = ceiling > minimum ? ceiling : minimum;
-  return PHIBAL_OK;
+  //@ assert factor: \is_finite(factor);
+  //@ assert slots: 0 <= place(tokens, active) <= PHIBAL_CAPACITY_ROUTES;
+  const int64_t slots = tokens * active;
+  phibal_enclosure *t;
+  TRY(operation_scratch(name, 2, LIMIT_PRECISION, &t));
+  //@ assert first: output(t + 0);
+  //@ assert second: output(t + 1);
+  operation_set_float(t, factor);
+  phibal_enclosure_set_si(t + 1, slots);
+  phibal_status status = phibal_enclosure_mul(t, t, t + 1);
+  //@ assert product: in(t, (real)factor * slots);
+  phibal_enclosure_set_si(t + 1, experts_count);
+  //@ assert product_kept: in(t, (real)factor * slots);
+  if (!status) status = phibal_enclosure_div(t, t, t + 1);
+  //@ assert quotient: status == PHIBAL_OK ==> in(t, (real)factor * slots / experts_count);
+  int64_t least = 0;
+  if (!status) status = ceiling(t, &least);
+  /*@ assert least: status == PHIBAL_OK ==>
+        0 <= least && least - 1 < (real)factor * slots / experts_count <= least; */
+  operation_scratch_clear(t, 2);
+  *limit = least > minimum ? least : minimum;
+  return status;
+}
+
+/* How many kept routes of kept route i's expert go before it. */
+/*@ requires 1 <= active && 0 <= i < slots && \valid_read(kept + (0 .. slots - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == places_before(policy, active, kept, i, slots);
+    ensures 0 <= \result <= slots; */
+static int64_t count_places(phibal_capacity_policy policy, int32_t active, int64_t slots,
+                            const int32_t *kept, int64_t i) {
+  int64_t count = 0;
+  /*@ loop invariant index: 0 <= j <= slots;
+      loop invariant counted: count == places_before(policy, active, kept, i, j);
+      loop invariant bounded: 0 <= count <= j;
+      loop assigns j, count;
+      loop variant slots - j; */
+  for (int64_t j = 0; j < slots; j++) {
+    const int64_t sooner = j % active - i % active;
+    const bool before = policy == PHIBAL_CAPACITY_SLOT && sooner != 0 ? sooner < 0 : j < i;
+    //@ assert before: (before ? 1 : 0) == stands_before(policy, active, j, i);
+    if (before && kept[j] == kept[i]) count++;
+  }
+  return count;
 }
 
 phibal_status phibal_reference_capacity_place(phibal_capacity_policy policy, int64_t tokens,
@@ -32,58 +88,399 @@ phibal_status phibal_reference_capacity_place(phibal_capacity_policy policy, int
   if (tokens < 0 || active < 1 || !kept || !place)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld tokens of %d slots", name,
                              (long long)tokens, (int)active);
-  for (int64_t i = 0; i < tokens * active; i++) {
-    place[i] = kept[i] < 0 ? -1 : 0;
-    for (int64_t j = 0; kept[i] >= 0 && j < tokens * active; j++) {
-      const int64_t sooner = j % active - i % active;
-      const bool before = policy == PHIBAL_CAPACITY_SLOT && sooner != 0 ? sooner < 0 : j < i;
-      place[i] += kept[j] == kept[i] && before;
-    }
-  }
+  const int64_t slots = tokens * active;
+  /*@ loop invariant index: 0 <= i <= slots;
+      loop invariant places: places_of(policy, active, kept, slots, place, i);
+      loop assigns i, place[0 .. slots - 1];
+      loop variant slots - i; */
+  for (int64_t i = 0; i < slots; i++)
+    place[i] = kept[i] < 0 ? -1 : count_places(policy, active, slots, kept, i);
   return PHIBAL_OK;
 }
 
-/* t: sum of the kept gates, sum of their products with the gradient, that of their absolute
-   values, and a temporary. */
-static phibal_status token_sums(int32_t active, const int32_t *kept, const float *gates,
-                                const float *gradient, phibal_enclosure t[4]) {
-  for (int i = 0; i < 3; i++) phibal_enclosure_set_si(&t[i], 0);
+/* Finite numbers in the kept slots. */
+/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
+      \valid_read(x + (0 .. active - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK ==> kept_real(kept, x, active); */
+static phibal_status check_kept(const char *name, const char *what, int32_t active,
+                                const int32_t *kept, const float *x) {
+  /*@ loop invariant index: 0 <= s <= active;
+      loop invariant finite: kept_real(kept, x, s);
+      loop assigns s;
+      loop variant active - s; */
+  for (int32_t s = 0; s < active; s++)
+    if (kept[s] >= 0) TRY(operation_check_finite(name, what, 1, x + s));
+  return PHIBAL_OK;
+}
+
+/* There is what is asked of a token, and a gradient where one is needed. */
+/*@ requires kept == \null || \valid_read(kept + (0 .. active - 1));
+    requires gates == \null || \valid_read(gates + (0 .. active - 1));
+    requires gradient == \null || \valid_read(gradient + (0 .. active - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK ==> 1 <= active && kept != \null && gates != \null &&
+      (backward ==> gradient != \null);
+    ensures \result == PHIBAL_OK ==> kept_real(kept, gates, active);
+    ensures \result == PHIBAL_OK && gradient != \null ==> kept_real(kept, gradient, active); */
+static phibal_status check_token(const char *name, int32_t active, const int32_t *kept,
+                                 const float *gates, const float *gradient, bool backward) {
+  if (active < 1 || !kept || !gates || (backward && !gradient))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d slots, or a null argument", name,
+                             (int)active);
+  TRY(check_kept(name, "a kept gate", active, kept, gates));
+  return gradient ? check_kept(name, "a kept gate's gradient", active, kept, gradient) : PHIBAL_OK;
+}
+
+/* z = the sum of x over the kept slots; t is a temporary. */
+/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
+      \valid_read(x + (0 .. active - 1)) && kept_real(kept, x, active);
+    requires output(z) && output(t) && \separated(z, t);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures outputs: enclosure(z) && enclosure(t);
+    ensures frame: only_two_written{Pre, Here}(z, t);
+    ensures value: \result == PHIBAL_OK ==> in(z, kept_sum(kept, x, active)); */
+static phibal_status sum_kept(int32_t active, const int32_t *kept, const float *x,
+                              phibal_enclosure *t, phibal_enclosure *z) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_si(z, 0);
+  /*@ loop invariant index: 0 <= s <= active;
+      loop invariant outputs: enclosure(z) && enclosure(t);
+      loop invariant frame: only_two_written{Pre, Here}(z, t);
+      loop invariant value: in(z, kept_sum(kept, x, s));
+      loop assigns s, *z, *t;
+      loop variant active - s; */
   for (int32_t s = 0; s < active; s++) {
     if (kept[s] < 0) continue;
-    operation_set_float(&t[3], gates[s]);
-    TRY(phibal_enclosure_add(&t[0], &t[0], &t[3]));
-    if (!gradient) continue;
-    const double product = (double)gates[s] * (double)gradient[s];
-    phibal_enclosure_set_d(&t[3], product);
-    TRY(phibal_enclosure_add(&t[1], &t[1], &t[3]));
-    phibal_enclosure_set_d(&t[3], fabs(product));
-    TRY(phibal_enclosure_add(&t[2], &t[2], &t[3]));
-  }
-  if (phibal_enclosure_is_zero(&t[0])) return PHIBAL_OK;
-  TRY(phibal_enclosure_div(&t[1], &t[1], &t[0]));
-  return phibal_enclosure_div(&t[2], &t[2], &t[0]);
-}
-
-/* One slot that is kept, where the sum is not 0. */
-static phibal_status slot_renormalised(float gate, const float *gradient,
-                                       const phibal_enclosure t[4], phibal_enclosure *kept_gate,
-                                       phibal_enclosure *gate_gradient,
-                                       phibal_enclosure *condition) {
-  if (kept_gate) {
-    operation_set_float(kept_gate, gate);
-    TRY(phibal_enclosure_div(kept_gate, kept_gate, &t[0]));
-  }
-  if (gate_gradient) {
-    operation_set_float(gate_gradient, *gradient);
-    TRY(phibal_enclosure_sub(gate_gradient, gate_gradient, &t[1]));
-    TRY(phibal_enclosure_div(gate_gradient, gate_gradient, &t[0]));
-  }
-  if (condition) {
-    phibal_enclosure_set_d(condition, fabs((double)*gradient));
-    TRY(phibal_enclosure_add(condition, condition, &t[2]));
-    TRY(phibal_enclosure_div(condition, condition, &t[0]));
+    operation_set_float(t, x[s]);
+    TRY(phibal_enclosure_add(z, z, t));
   }
   return PHIBAL_OK;
+}
+
+/* z = the sum of x y over the kept slots, or of |x y|; t is a temporary. */
+/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
+      \valid_read(x + (0 .. active - 1)) && kept_real(kept, x, active);
+    requires \valid_read(y + (0 .. active - 1)) && kept_real(kept, y, active);
+    requires output(z) && output(t) && \separated(z, t);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures outputs: enclosure(z) && enclosure(t);
+    ensures frame: only_two_written{Pre, Here}(z, t);
+    ensures value: \result == PHIBAL_OK && !magnitudes ==> in(z, kept_dot(kept, x, y, active));
+    ensures magnitude: \result == PHIBAL_OK && magnitudes ==>
+      in(z, kept_magnitude(kept, x, y, active)); */
+static phibal_status sum_products(int32_t active, const int32_t *kept, const float *x,
+                                  const float *y, bool magnitudes, phibal_enclosure *t,
+                                  phibal_enclosure *z) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_si(z, 0);
+  /*@ loop invariant index: 0 <= s <= active;
+      loop invariant outputs: enclosure(z) && enclosure(t);
+      loop invariant frame: only_two_written{Pre, Here}(z, t);
+      loop invariant value: !magnitudes ==> in(z, kept_dot(kept, x, y, s));
+      loop invariant magnitude: magnitudes ==> in(z, kept_magnitude(kept, x, y, s));
+      loop assigns s, *z, *t;
+      loop variant active - s; */
+  for (int32_t s = 0; s < active; s++) {
+    if (kept[s] < 0) continue;
+    double product = operation_exact_product(x[s], y[s]);
+    if (magnitudes) product = fabs(product);
+    /*@ assert product: (real)product ==
+          (magnitudes ? \abs((real)x[s] * (real)y[s]) : (real)x[s] * (real)y[s]); */
+    phibal_enclosure_set_d(t, product);
+    TRY(phibal_enclosure_add(z, z, t));
+  }
+  return PHIBAL_OK;
+}
+
+/* Of the kept slots out[s] = x[s], or (x[s] + offset) / sum where they are renormalised, with |x[s]|
+   in the place of x[s] for magnitudes; of the others, and of all where `none` stays, 0. */
+/*@ requires 0 <= active && optional_vector(out, active) && input(sum) && input(offset) && output(t);
+    requires optional_vector_apart(sum, out, active) && optional_vector_apart(offset, out, active) &&
+      optional_vector_apart(t, out, active) && \separated(t, sum) && \separated(t, offset);
+    requires out != \null ==> \valid_read(kept + (0 .. active - 1)) &&
+      \valid_read(x + (0 .. active - 1)) && kept_real(kept, x, active);
+    requires 0 <= mode <= 2;
+    requires mode == 2 ==> \forall real a; in(sum, a) ==> a != 0.0;
+    terminates \true;
+    exits \false;
+    assigns out[0 .. active - 1], *t;
+    ensures outputs: optional_vector(out, active) && enclosure(t);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
+      optional_vector_apart(r, out, active) ==> same{Pre, Here}(r);
+    ensures value: \result == PHIBAL_OK && out != \null && !magnitudes ==>
+      \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
+        kept_numbers_held(out, active, kept, x, mode, a, b);
+    ensures magnitude: \result == PHIBAL_OK && out != \null && magnitudes ==>
+      \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
+        kept_absolutes_held(out, active, kept, x, mode, a, b); */
+static phibal_status write_slots(int32_t active, const int32_t *kept, const float *x,
+                                 bool magnitudes, int mode, const phibal_enclosure *sum,
+                                 const phibal_enclosure *offset, phibal_enclosure *t,
+                                 phibal_enclosure *out) {
+  //@ assert use_enclosure && use_floating;
+  if (!out) return PHIBAL_OK;
+  /*@ loop invariant index: 0 <= s <= active;
+      loop invariant outputs: vector_output(out, active) && enclosure(t);
+      loop invariant frame: only_with_vector_written{Pre, Here}(t, out, active);
+      loop invariant value: !magnitudes ==> \forall real a, b;
+        in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
+          kept_numbers_held(out, s, kept, x, mode, a, b);
+      loop invariant magnitude: magnitudes ==> \forall real a, b;
+        in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
+          kept_absolutes_held(out, s, kept, x, mode, a, b);
+      loop assigns s, out[0 .. active - 1], *t;
+      loop variant active - s; */
+  for (int32_t s = 0; s < active; s++) {
+    //@ assert given: same{Pre, Here}(sum) && same{Pre, Here}(offset);
+    phibal_enclosure_set_si(t, 0);
+    if (kept[s] >= 0 && mode != 0) {
+      if (magnitudes)
+        operation_set_magnitude(t, x[s]);
+      else
+        operation_set_float(t, x[s]);
+    }
+    /*@ assert alone: in(t, kept[s] < 0 || mode == 0 ? 0.0
+                            : magnitudes ? \abs((real)x[s]) : (real)x[s]); */
+    if (kept[s] >= 0 && mode == 2) {
+      TRY(phibal_enclosure_add(t, t, offset));
+      /*@ assert added: \forall real b; in{Pre}(offset, b) ==>
+            in(t, (magnitudes ? \abs((real)x[s]) : (real)x[s]) + b); */
+      TRY(phibal_enclosure_div(t, t, sum));
+    }
+    /*@ assert number: !magnitudes ==> \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
+          in(t, kept_number(kept, x, mode, a, b, s)); */
+    /*@ assert absolute: magnitudes ==> \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
+          in(t, kept_absolute(kept, x, mode, a, b, s)); */
+    phibal_enclosure_set(out + s, t);
+    /*@ assert before: \forall integer j; 0 <= j < active && j != s ==>
+          same{LoopCurrent, Here}(out + j); */
+  }
+  return PHIBAL_OK;
+}
+
+/* v[1] = -(sum of the products with the gradient) / v[0] and v[2] = (sum of their absolute values) /
+   v[0], the sum of the kept gates, which is not 0; v[4] is a temporary. */
+/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
+      \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
+    requires \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
+    requires vector_output(v, 5) && in(v, kept_sum(kept, gates, active));
+    requires kept_sum(kept, gates, active) != 0.0;
+    terminates \true;
+    exits \false;
+    assigns v[1 .. 2], v[4];
+    ensures outputs: vector_output(v, 5);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, v + 1) &&
+      \separated(r, v + 2) && \separated(r, v + 4) ==> same{Pre, Here}(r);
+    ensures products: \result == PHIBAL_OK ==>
+      in(v + 1, kept_offset(kept, gates, gradient, active));
+    ensures magnitudes: \result == PHIBAL_OK ==>
+      in(v + 2, kept_offset_magnitude(kept, gates, gradient, active)); */
+static phibal_status divide_products(int32_t active, const int32_t *kept, const float *gates,
+                                     const float *gradient, phibal_enclosure *v) {
+  //@ assert use_enclosure;
+  //@ assert first: output(v + 0);
+  //@ assert second: output(v + 1);
+  //@ assert third: output(v + 2);
+  //@ assert fourth: output(v + 3);
+  //@ assert fifth: output(v + 4);
+  TRY(sum_products(active, kept, gates, gradient, false, v + 4, v + 1));
+  TRY(phibal_enclosure_div(v + 1, v + 1, v));
+  phibal_enclosure_neg(v + 1, v + 1);
+  //@ assert offset: in(v + 1, kept_offset(kept, gates, gradient, active));
+  //@ ghost offset:;
+  TRY(sum_products(active, kept, gates, gradient, true, v + 4, v + 2));
+  //@ assert sum: same{Pre, Here}(v + 0) && same{offset, Here}(v + 1);
+  return phibal_enclosure_div(v + 2, v + 2, v);
+}
+
+/* The three results, each of which may be null, by the sums v. */
+/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
+      \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
+    requires gate_gradient != \null || condition != \null ==> gradient != \null;
+    requires gradient != \null ==>
+      \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
+    requires vector_output(v, 5) && kept_results_there(kept_gates, gate_gradient, condition, active);
+    requires optional_vectors_apart(v, 5, kept_gates, active) &&
+      optional_vectors_apart(v, 5, gate_gradient, active) &&
+      optional_vectors_apart(v, 5, condition, active);
+    requires 0 <= mode <= 2 && in(v + 3, 0.0);
+    requires mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
+    terminates \true;
+    exits \false;
+    assigns v[4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
+            condition[0 .. active - 1];
+    ensures scratch: vector_output(v, 5);
+    ensures to_gates: optional_vector(kept_gates, active);
+    ensures to_gradient: optional_vector(gate_gradient, active);
+    ensures to_condition: optional_vector(condition, active);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, v, 5) &&
+      optional_vector_apart(r, kept_gates, active) &&
+      optional_vector_apart(r, gate_gradient, active) &&
+      optional_vector_apart(r, condition, active) ==> same{Pre, Here}(r);
+    ensures gates: \result == PHIBAL_OK && kept_gates != \null ==> \forall real a; in{Pre}(v, a) ==>
+      kept_numbers_held(kept_gates, active, kept, gates, mode, a, 0.0);
+    ensures gradients: \result == PHIBAL_OK && gate_gradient != \null ==> \forall real a, b;
+      in{Pre}(v, a) && (mode == 2 ==> in{Pre}(v + 1, b)) ==>
+        kept_numbers_held(gate_gradient, active, kept, gradient, mode, a, b);
+    ensures conditions: \result == PHIBAL_OK && condition != \null ==> \forall real a, b;
+      in{Pre}(v, a) && (mode == 2 ==> in{Pre}(v + 2, b)) ==>
+        kept_absolutes_held(condition, active, kept, gradient, mode, a, b); */
+static phibal_status token_results(int32_t active, int mode, const int32_t *kept,
+                                   const float *gates, const float *gradient, phibal_enclosure *v,
+                                   phibal_enclosure *kept_gates, phibal_enclosure *gate_gradient,
+                                   phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  //@ assert first: output(v + 0);
+  //@ assert second: output(v + 1);
+  //@ assert third: output(v + 2);
+  //@ assert fourth: output(v + 3);
+  //@ assert fifth: output(v + 4);
+  /*@ assert apart_gates: optional_vector_apart(v + 0, kept_gates, active) &&
+        optional_vector_apart(v + 1, kept_gates, active) &&
+        optional_vector_apart(v + 2, kept_gates, active) &&
+        optional_vector_apart(v + 3, kept_gates, active) &&
+        optional_vector_apart(v + 4, kept_gates, active); */
+  /*@ assert apart_gradient: optional_vector_apart(v + 0, gate_gradient, active) &&
+        optional_vector_apart(v + 1, gate_gradient, active) &&
+        optional_vector_apart(v + 2, gate_gradient, active) &&
+        optional_vector_apart(v + 3, gate_gradient, active) &&
+        optional_vector_apart(v + 4, gate_gradient, active); */
+  /*@ assert apart_condition: optional_vector_apart(v + 0, condition, active) &&
+        optional_vector_apart(v + 2, condition, active) &&
+        optional_vector_apart(v + 4, condition, active); */
+  /*@ assert gradient_apart: gate_gradient != \null ==> \forall integer i; 0 <= i < active ==>
+        optional_vector_apart(gate_gradient + i, kept_gates, active) &&
+        \separated(gate_gradient + i, v + 4); */
+  /*@ assert condition_apart_1: condition != \null ==> \forall integer i; 0 <= i < active ==>
+        optional_vector_apart(condition + i, kept_gates, active); */
+  /*@ assert condition_apart_2: condition != \null ==> \forall integer i; 0 <= i < active ==>
+        optional_vector_apart(condition + i, gate_gradient, active); */
+  /*@ assert condition_apart_3: condition != \null ==> \forall integer i; 0 <= i < active ==>
+        \separated(condition + i, v + 4); */
+  /*@ assert gates_apart: kept_gates != \null ==> \forall integer i; 0 <= i < active ==>
+        optional_vector_apart(kept_gates + i, gate_gradient, active) &&
+        optional_vector_apart(kept_gates + i, condition, active) &&
+        \separated(kept_gates + i, v + 4); */
+  /*@ assert gradient_apart_condition: gate_gradient != \null ==> \forall integer i;
+        0 <= i < active ==> optional_vector_apart(gate_gradient + i, condition, active); */
+  //@ ghost zero:;
+  TRY(write_slots(active, kept, gates, false, mode, v, v + 3, v + 4, kept_gates));
+  //@ ghost one:;
+  /*@ assert sums_one: same{zero, one}(v + 0) && same{zero, one}(v + 1) && same{zero, one}(v + 2) &&
+        same{zero, one}(v + 3); */
+  //@ assert gradient_one: gate_gradient != \null ==> vector_same{zero, one}(gate_gradient, active);
+  //@ assert condition_one: condition != \null ==> vector_same{zero, one}(condition, active);
+  //@ assert some_one: mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
+  TRY(write_slots(active, kept, gradient, false, mode, v, v + 1, v + 4, gate_gradient));
+  //@ ghost two:;
+  /*@ assert sums_two: same{zero, two}(v + 0) && same{zero, two}(v + 1) && same{zero, two}(v + 2) &&
+        same{zero, two}(v + 3); */
+  //@ assert gates_two: kept_gates != \null ==> vector_same{one, two}(kept_gates, active);
+  //@ assert condition_two: condition != \null ==> vector_same{one, two}(condition, active);
+  //@ assert some_two: mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
+  phibal_status status =
+      write_slots(active, kept, gradient, true, mode, v, v + 2, v + 4, condition);
+  //@ assert gates_three: kept_gates != \null ==> vector_same{two, Here}(kept_gates, active);
+  /*@ assert gradient_three: gate_gradient != \null ==>
+        vector_same{two, Here}(gate_gradient, active); */
+  return status;
+}
+
+/* A token, with v[0] the sum of the kept gates, v[1] and v[2] those of products divided by it, v[3] = 0,
+   and v[4] a temporary. */
+/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
+      \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
+    requires gate_gradient != \null || condition != \null ==> gradient != \null;
+    requires gradient != \null ==>
+      \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
+    requires vector_output(v, 5) && kept_results_there(kept_gates, gate_gradient, condition, active);
+    requires optional_vectors_apart(v, 5, kept_gates, active) &&
+      optional_vectors_apart(v, 5, gate_gradient, active) &&
+      optional_vectors_apart(v, 5, condition, active);
+    terminates \true;
+    exits \false;
+    assigns v[0 .. 4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
+            condition[0 .. active - 1];
+    ensures scratch: vector_output(v, 5);
+    ensures to_gates: optional_vector(kept_gates, active);
+    ensures to_gradient: optional_vector(gate_gradient, active);
+    ensures to_condition: optional_vector(condition, active);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, v, 5) &&
+      optional_vector_apart(r, kept_gates, active) &&
+      optional_vector_apart(r, gate_gradient, active) &&
+      optional_vector_apart(r, condition, active) ==> same{Pre, Here}(r);
+    ensures gates: \result == PHIBAL_OK && kept_gates != \null ==>
+      kept_numbers_held(kept_gates, active, kept, gates,
+                        kept_mode(renormalise ? 1 : 0, kept, gates, active),
+                        kept_sum(kept, gates, active), 0.0);
+    ensures gradients: \result == PHIBAL_OK && gate_gradient != \null ==>
+      kept_numbers_held(gate_gradient, active, kept, gradient,
+                        kept_mode(renormalise ? 1 : 0, kept, gates, active),
+                        kept_sum(kept, gates, active),
+                        kept_offset(kept, gates, gradient, active));
+    ensures conditions: \result == PHIBAL_OK && condition != \null ==>
+      kept_absolutes_held(condition, active, kept, gradient,
+                          kept_mode(renormalise ? 1 : 0, kept, gates, active),
+                          kept_sum(kept, gates, active),
+                          kept_offset_magnitude(kept, gates, gradient, active)); */
+static phibal_status token_gates(int32_t active, bool renormalise, const int32_t *kept,
+                                 const float *gates, const float *gradient, phibal_enclosure *v,
+                                 phibal_enclosure *kept_gates, phibal_enclosure *gate_gradient,
+                                 phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  //@ assert first: output(v + 0);
+  //@ assert second: output(v + 1);
+  //@ assert third: output(v + 2);
+  //@ assert fourth: output(v + 3);
+  //@ assert fifth: output(v + 4);
+  /*@ assert apart: \forall phibal_enclosure *r; vector_apart(r, v, 5) ==> \separated(r, v + 0) &&
+        \separated(r, v + 1) && \separated(r, v + 2) && \separated(r, v + 3) &&
+        \separated(r, v + 4); */
+  /*@ assert gates_apart: kept_gates != \null ==> \forall integer i; 0 <= i < active ==>
+        vector_apart(kept_gates + i, v, 5); */
+  /*@ assert gradient_apart: gate_gradient != \null ==> \forall integer i; 0 <= i < active ==>
+        vector_apart(gate_gradient + i, v, 5); */
+  /*@ assert condition_apart: condition != \null ==> \forall integer i; 0 <= i < active ==>
+        vector_apart(condition + i, v, 5); */
+  phibal_enclosure_set_si(v + 3, 0);
+  phibal_status status = sum_kept(active, kept, gates, v + 4, v);
+  //@ assert gates_summed: kept_gates != \null ==> vector_same{Pre, Here}(kept_gates, active);
+  //@ assert gradient_summed: gate_gradient != \null ==> vector_same{Pre, Here}(gate_gradient, active);
+  //@ assert condition_summed: condition != \null ==> vector_same{Pre, Here}(condition, active);
+  //@ assert gates_there: optional_vector(kept_gates, active);
+  //@ assert gradient_there: optional_vector(gate_gradient, active);
+  //@ assert condition_there: optional_vector(condition, active);
+  if (status) return status;
+  int mode = 1;
+  if (renormalise) mode = phibal_enclosure_is_zero(v) ? 0 : 2;
+  if (mode == 2 && phibal_enclosure_contains_zero(v))
+    return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "the sum of a token's kept gates may be 0");
+  //@ assert some: mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
+  //@ assert mode: mode == kept_mode(renormalise ? 1 : 0, kept, gates, active);
+  //@ ghost summed:;
+  if (gradient && mode == 2) status = divide_products(active, kept, gates, gradient, v);
+  //@ assert gates_divided: kept_gates != \null ==> vector_same{summed, Here}(kept_gates, active);
+  /*@ assert gradient_divided: gate_gradient != \null ==>
+        vector_same{summed, Here}(gate_gradient, active); */
+  //@ assert condition_divided: condition != \null ==> vector_same{summed, Here}(condition, active);
+  //@ assert gates_there_still: optional_vector(kept_gates, active);
+  //@ assert gradient_there_still: optional_vector(gate_gradient, active);
+  //@ assert condition_there_still: optional_vector(condition, active);
+  if (status) return status;
+  //@ assert kept: same{summed, Here}(v + 0) && same{summed, Here}(v + 3) && in(v + 3, 0.0);
+  //@ assert sum: in(v, kept_sum(kept, gates, active));
+  //@ assert still_some: mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
+  return token_results(active, mode, kept, gates, gradient, v, kept_gates, gate_gradient,
+                       condition);
 }
 
 phibal_status phibal_reference_capacity_gates(int32_t active, bool renormalise, const int32_t *kept,
@@ -92,25 +489,28 @@ phibal_status phibal_reference_capacity_gates(int32_t active, bool renormalise, 
                                               phibal_enclosure *gate_gradient,
                                               phibal_enclosure *condition) {
   const char *name = "phibal_reference_capacity_gates";
-  if (active < 1 || !kept || !gates || ((gate_gradient || condition) && !kept_gradient))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d slots, or a null argument", name,
-                             (int)active);
+  //@ assert use_enclosure;
   TRY(operation_check_precision(name, precision));
-  phibal_enclosure *t;
-  TRY(operation_scratch(name, 4, precision, &t));
-  phibal_status status = token_sums(active, kept, gates, kept_gradient, t);
-  for (int32_t s = 0; !status && s < active; s++) {
-    const bool some = kept[s] >= 0 && (!renormalise || !phibal_enclosure_is_zero(&t[0]));
-    if (some && renormalise) {
-      status = slot_renormalised(
-          gates[s], kept_gradient ? &kept_gradient[s] : NULL, t, kept_gates ? &kept_gates[s] : NULL,
-          gate_gradient ? &gate_gradient[s] : NULL, condition ? &condition[s] : NULL);
-      continue;
-    }
-    if (kept_gates) operation_set_float(&kept_gates[s], some ? gates[s] : 0);
-    if (gate_gradient) operation_set_float(&gate_gradient[s], some ? kept_gradient[s] : 0);
-    if (condition) phibal_enclosure_set_d(&condition[s], some ? fabs((double)kept_gradient[s]) : 0);
-  }
-  operation_scratch_clear(t, 4);
+  TRY(check_token(name, active, kept, gates, kept_gradient, gate_gradient || condition));
+  phibal_enclosure *v;
+  TRY(operation_scratch(name, 5, precision, &v));
+  //@ assert given: vector_output(v, 5);
+  //@ assert fresh: \forall phibal_enclosure *r; in_use{Pre}(r) ==> vector_apart(r, v, 5);
+  //@ assert gates_there: optional_vector(kept_gates, active);
+  //@ assert gradient_there: optional_vector(gate_gradient, active);
+  //@ assert condition_there: optional_vector(condition, active);
+  //@ assert gates_used: kept_gates != \null ==> vector_in_use{Pre}(kept_gates, active);
+  //@ assert gradient_used: gate_gradient != \null ==> vector_in_use{Pre}(gate_gradient, active);
+  //@ assert condition_used: condition != \null ==> vector_in_use{Pre}(condition, active);
+  //@ assert gates_apart: optional_vectors_apart(v, 5, kept_gates, active);
+  //@ assert gradient_apart: optional_vectors_apart(v, 5, gate_gradient, active);
+  //@ assert condition_apart: optional_vectors_apart(v, 5, condition, active);
+  phibal_status status = token_gates(active, renormalise, kept, gates, kept_gradient, v, kept_gates,
+                                     gate_gradient, condition);
+  //@ ghost done:;
+  operation_scratch_clear(v, 5);
+  //@ assert gates_kept: kept_gates != \null ==> vector_same{done, Here}(kept_gates, active);
+  //@ assert gradient_kept: gate_gradient != \null ==> vector_same{done, Here}(gate_gradient, active);
+  //@ assert condition_kept: condition != \null ==> vector_same{done, Here}(condition, active);
   return status;
 }
