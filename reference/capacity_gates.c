@@ -201,11 +201,14 @@ static phibal_status sum_products(int32_t active, const int32_t *kept, const flo
   return PHIBAL_OK;
 }
 
-/* Of the kept slots out[s] = x[s], or (x[s] + offset) / sum where they are renormalised, with
-   |x[s]| in the place of x[s] for magnitudes; of the others, and of all where `none` stays, 0. */
-/*@ requires 0 <= active && optional_vector(out, active) && input(sum) && input(offset) &&
-   output(t); requires optional_vector_apart(sum, out, active) && optional_vector_apart(offset, out,
-   active) && optional_vector_apart(t, out, active) && \separated(t, sum) && \separated(t, offset);
+/* By the mode (kept_mode): of the kept slots out[s] = x[s], or (x[s] + offset) / sum where they are
+   renormalised, with |x[s]| in the place of x[s] for magnitudes; of the others, and of all in mode
+   0, out[s] = 0. */
+/*@ requires 0 <= active && optional_vector(out, active);
+    requires input(sum) && input(offset) && output(t);
+    requires optional_vector_apart(sum, out, active) &&
+      optional_vector_apart(offset, out, active) && optional_vector_apart(t, out, active) &&
+      \separated(t, sum) && \separated(t, offset);
     requires out != \null ==> \valid_read(kept + (0 .. active - 1)) &&
       \valid_read(x + (0 .. active - 1)) && kept_real(kept, x, active);
     requires 0 <= mode <= 2;
@@ -256,10 +259,12 @@ static phibal_status write_slots(int32_t active, const int32_t *kept, const floa
             in(t, (magnitudes ? \abs((real)x[s]) : (real)x[s]) + b); */
       TRY(phibal_enclosure_div(t, t, sum));
     }
-    /*@ assert number: !magnitudes ==> \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==>
-       in{Pre}(offset, b)) ==> in(t, kept_number(kept, x, mode, a, b, s)); */
-    /*@ assert absolute: magnitudes ==> \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==>
-       in{Pre}(offset, b)) ==> in(t, kept_absolute(kept, x, mode, a, b, s)); */
+    /*@ assert number: !magnitudes ==> \forall real a, b;
+          in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
+            in(t, kept_number(kept, x, mode, a, b, s)); */
+    /*@ assert absolute: magnitudes ==> \forall real a, b;
+          in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
+            in(t, kept_absolute(kept, x, mode, a, b, s)); */
     phibal_enclosure_set(out + s, t);
     /*@ assert before: \forall integer j; 0 <= j < active && j != s ==>
           same{LoopCurrent, Here}(out + j); */
@@ -267,8 +272,8 @@ static phibal_status write_slots(int32_t active, const int32_t *kept, const floa
   return PHIBAL_OK;
 }
 
-/* v[1] = -(sum of the products with the gradient) / v[0] and v[2] = (sum of their absolute values)
-   / v[0], the sum of the kept gates, which is not 0; v[4] is a temporary. */
+/* v[1] = -(sum of the products with the gradient) / v[0], v[2] = (sum of their absolute values) /
+   v[0]; v[0] is the sum of the kept gates, which is not 0, and v[4] a temporary. */
 /*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
       \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
     requires \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
@@ -308,11 +313,16 @@ static phibal_status divide_products(int32_t active, const int32_t *kept, const 
     requires gate_gradient != \null || condition != \null ==> gradient != \null;
     requires gradient != \null ==>
       \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
-    requires vector_output(v, 5) && kept_results_there(kept_gates, gate_gradient, condition,
-   active); requires optional_vectors_apart(v, 5, kept_gates, active) && optional_vectors_apart(v,
-   5, gate_gradient, active) && optional_vectors_apart(v, 5, condition, active); requires 0 <= mode
-   <= 2 && in(v + 3, 0.0); requires mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0; terminates
-   \true; exits \false; assigns v[4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
+    requires vector_output(v, 5);
+    requires kept_results_there(kept_gates, gate_gradient, condition, active);
+    requires optional_vectors_apart(v, 5, kept_gates, active) &&
+      optional_vectors_apart(v, 5, gate_gradient, active) &&
+      optional_vectors_apart(v, 5, condition, active);
+    requires 0 <= mode <= 2 && in(v + 3, 0.0);
+    requires mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
+    terminates \true;
+    exits \false;
+    assigns v[4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
             condition[0 .. active - 1];
     ensures scratch: vector_output(v, 5);
     ensures to_gates: optional_vector(kept_gates, active);
@@ -391,16 +401,19 @@ static phibal_status token_results(int32_t active, int mode, const int32_t *kept
   return status;
 }
 
-/* A token, with v[0] the sum of the kept gates, v[1] and v[2] those of products divided by it, v[3]
-   = 0, and v[4] a temporary. */
+/* A token. v [5] is scratch: the sum of the kept gates, those of products divided by it, 0, and a
+   temporary. */
 /*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
       \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
     requires gate_gradient != \null || condition != \null ==> gradient != \null;
     requires gradient != \null ==>
       \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
-    requires vector_output(v, 5) && kept_results_there(kept_gates, gate_gradient, condition,
-   active); requires optional_vectors_apart(v, 5, kept_gates, active) && optional_vectors_apart(v,
-   5, gate_gradient, active) && optional_vectors_apart(v, 5, condition, active); terminates \true;
+    requires vector_output(v, 5);
+    requires kept_results_there(kept_gates, gate_gradient, condition, active);
+    requires optional_vectors_apart(v, 5, kept_gates, active) &&
+      optional_vectors_apart(v, 5, gate_gradient, active) &&
+      optional_vectors_apart(v, 5, condition, active);
+    terminates \true;
     exits \false;
     assigns v[0 .. 4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
             condition[0 .. active - 1];
@@ -448,8 +461,8 @@ static phibal_status token_gates(int32_t active, bool renormalise, const int32_t
   phibal_enclosure_set_si(v + 3, 0);
   phibal_status status = sum_kept(active, kept, gates, v + 4, v);
   //@ assert gates_summed: kept_gates != \null ==> vector_same{Pre, Here}(kept_gates, active);
-  //@ assert gradient_summed: gate_gradient != \null ==> vector_same{Pre, Here}(gate_gradient,
-  //active);
+  /*@ assert gradient_summed: gate_gradient != \null ==>
+        vector_same{Pre, Here}(gate_gradient, active); */
   //@ assert condition_summed: condition != \null ==> vector_same{Pre, Here}(condition, active);
   //@ assert gates_there: optional_vector(kept_gates, active);
   //@ assert gradient_there: optional_vector(gate_gradient, active);
@@ -505,8 +518,8 @@ phibal_status phibal_reference_capacity_gates(int32_t active, bool renormalise, 
   //@ ghost done:;
   operation_scratch_clear(v, 5);
   //@ assert gates_kept: kept_gates != \null ==> vector_same{done, Here}(kept_gates, active);
-  //@ assert gradient_kept: gate_gradient != \null ==> vector_same{done, Here}(gate_gradient,
-  //active);
+  /*@ assert gradient_kept: gate_gradient != \null ==>
+        vector_same{done, Here}(gate_gradient, active); */
   //@ assert condition_kept: condition != \null ==> vector_same{done, Here}(condition, active);
   return status;
 }
