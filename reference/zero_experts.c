@@ -278,15 +278,15 @@ static phibal_status zero_token(int32_t slots, int32_t first, int64_t width, int
   //@ assert y_out_scratch: \forall integer j; 0 <= j < width ==> vector_apart(y_out + j, w, 3);
   /*@ assert y_out_gate: \forall integer j; 0 <= j < width ==>
         \separated(y_out + j, gate) && \separated(y_out + j, gate_condition); */
-  //@ assert y_condition_scratch: \forall integer j; 0 <= j < width ==> vector_apart(y_condition +
-  // j, w, 3);
+  /*@ assert y_condition_scratch: \forall integer j; 0 <= j < width ==> vector_apart(y_condition +
+        j, w, 3); */
   /*@ assert y_condition_gate: \forall integer j; 0 <= j < width ==>
         \separated(y_condition + j, gate) && \separated(y_condition + j, gate_condition); */
   //@ assert x_out_scratch: \forall integer j; 0 <= j < width ==> vector_apart(x_out + j, w, 3);
   /*@ assert x_out_gate: \forall integer j; 0 <= j < width ==>
         \separated(x_out + j, gate) && \separated(x_out + j, gate_condition); */
-  //@ assert x_condition_scratch: \forall integer j; 0 <= j < width ==> vector_apart(x_condition +
-  // j, w, 3);
+  /*@ assert x_condition_scratch: \forall integer j; 0 <= j < width ==> vector_apart(x_condition +
+        j, w, 3); */
   /*@ assert x_condition_gate: \forall integer j; 0 <= j < width ==>
         \separated(x_condition + j, gate) && \separated(x_condition + j, gate_condition); */
   /*@ assert gate_apart: vector_apart(gate, y_out, width) && vector_apart(gate, y_condition, width)
@@ -298,11 +298,11 @@ static phibal_status zero_token(int32_t slots, int32_t first, int64_t width, int
   phibal_status status = sum_both(slots, first, experts, gates, w);
   //@ ghost summed:;
   //@ assert y_out_summed: vector_same{Pre, summed}(y_out, width) && vector_output(y_out, width);
-  //@ assert y_condition_summed: vector_same{Pre, summed}(y_condition, width) &&
-  // vector_output(y_condition, width);
+  /*@ assert y_condition_summed: vector_same{Pre, summed}(y_condition, width) &&
+        vector_output(y_condition, width); */
   //@ assert x_out_summed: vector_same{Pre, summed}(x_out, width) && vector_output(x_out, width);
-  //@ assert x_condition_summed: vector_same{Pre, summed}(x_condition, width) &&
-  // vector_output(x_condition, width);
+  /*@ assert x_condition_summed: vector_same{Pre, summed}(x_condition, width) &&
+        vector_output(x_condition, width); */
   //@ assert gate_summed: same{Pre, summed}(gate) && output(gate);
   //@ assert gate_condition_summed: same{Pre, summed}(gate_condition) && output(gate_condition);
   if (status) return status;
@@ -316,11 +316,11 @@ static phibal_status zero_token(int32_t slots, int32_t first, int64_t width, int
   if (status) return status;
   status = reference_dot_compute(numbers, x, 1, y_gradient, 1, w + 2, gate, gate_condition);
   //@ assert y_out_kept: vector_same{moved, Here}(y_out, width) && vector_output(y_out, width);
-  //@ assert y_condition_kept: vector_same{moved, Here}(y_condition, width) &&
-  // vector_output(y_condition, width);
+  /*@ assert y_condition_kept: vector_same{moved, Here}(y_condition, width) &&
+        vector_output(y_condition, width); */
   //@ assert x_out_kept: vector_same{moved, Here}(x_out, width) && vector_output(x_out, width);
-  //@ assert x_condition_kept: vector_same{moved, Here}(x_condition, width) &&
-  // vector_output(x_condition, width);
+  /*@ assert x_condition_kept: vector_same{moved, Here}(x_condition, width) &&
+        vector_output(x_condition, width); */
   //@ assert sums_kept: same{moved, Here}(w + 0) && same{moved, Here}(w + 1);
   return status;
 }
@@ -402,12 +402,12 @@ phibal_status phibal_reference_zero_experts(
   //@ assert x_gradient_out_used: vector_in_use{Pre}(x_gradient_out, width);
   //@ assert x_gradient_condition_used: vector_in_use{Pre}(x_gradient_condition, width);
   //@ assert y_out_there: vector_output(y_out, width) && both_apart(w, 3, y_out, width);
-  //@ assert y_condition_there: vector_output(y_condition, width) && both_apart(w, 3, y_condition,
-  // width);
-  //@ assert x_gradient_out_there: vector_output(x_gradient_out, width) && both_apart(w, 3,
-  // x_gradient_out, width);
-  //@ assert x_gradient_condition_there: vector_output(x_gradient_condition, width) && both_apart(w,
-  // 3, x_gradient_condition, width);
+  /*@ assert y_condition_there: vector_output(y_condition, width) && both_apart(w, 3, y_condition,
+        width); */
+  /*@ assert x_gradient_out_there: vector_output(x_gradient_out, width) && both_apart(w, 3,
+        x_gradient_out, width); */
+  /*@ assert x_gradient_condition_there: vector_output(x_gradient_condition, width) && both_apart(w,
+        3, x_gradient_condition, width); */
   //@ assert gate_gradient_there: output(gate_gradient) && vector_apart(gate_gradient, w, 3);
   //@ assert gate_condition_there: output(gate_condition) && vector_apart(gate_condition, w, 3);
   phibal_status status = zero_token(slots, first_zero, width, numbers, experts, gates, x, y,
