@@ -36,8 +36,10 @@ phibal_status phibal_capacity_limit(float factor, int64_t minimum, int64_t token
      offsets  [E+1], source [offsets[E]]: the routes by expert, as phibal_permutation makes them
      gates    [T][k], of PHIBAL_CAPACITY_GATE only; otherwise it may be null
      kept     [T][k] out: the route's expert, or -1 where it is dropped or padding
-     place    [T][k] out, or null: the kept routes of an expert are numbered 0 .. C-1 in the order
-   of the policy, by gate in that of the tokens; -1 as above 1 <= k, E <= PHIBAL_MAX_EXPERTS.
+     place    [T][k] out, or null: the kept routes of an expert are numbered 0 .. C-1 in the
+              order of the policy, by gate in that of the tokens; -1 as above
+
+   1 <= k, E <= PHIBAL_MAX_EXPERTS.
    PHIBAL_ERROR_NONFINITE names the first expert with a gate that is not a finite number;
    PHIBAL_ERROR_ARGUMENT an expert whose rows are no routes. `kept` and `place` are then
    unspecified. */

@@ -220,10 +220,10 @@ phibal_status phibal_reference_mirror_ema(const phibal_reference_potential *phi,
    small because terms of size 1 cancel (negentropy near m = 1/e), and then to that of 1; a price of
    0 at m = loads = 0 exactly. `next` is as narrow as that makes it: where phi'' is small beside
    price / m (tsallis near 0, renyi with alpha near 1) it is wider.
-   PHIBAL_ERROR_DOMAIN      grad phi(m) does not exist
-   PHIBAL_ERROR_UNDECIDED   the argmax does not exist or is not unique (the average is on the
-   boundary of the domain), or this precision cannot tell PHIBAL_ERROR_UNSUPPORTED lp with p = 1 or
-   inf, which are not strictly convex */
+     PHIBAL_ERROR_DOMAIN       grad phi(m) does not exist
+     PHIBAL_ERROR_UNDECIDED    the argmax does not exist or is not unique (the average is on the
+                               boundary of the domain), or this precision cannot tell
+     PHIBAL_ERROR_UNSUPPORTED  lp with p = 1 or inf, which are not strictly convex */
 /*@ requires step_call(phi, n, m, loads, eta, next, price);
     requires step_settled(phi, n, m, loads, eta, next, price);
     terminates \true;

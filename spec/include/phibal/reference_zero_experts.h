@@ -14,9 +14,10 @@ extern "C" {
 #endif
 
 /* (E10) of one token, which has x, y, y_gradient, x_gradient [d], experts and gates [k]:
-     y_out, x_gradient_out [d] out, with their conditions, the sums of the absolute values of the
-   terms gate_gradient         out: <y_gradient, x>, with its condition: that of every slot of an
-   identity Of null experts y_out is y, x_gradient_out x_gradient, and gate_gradient 0. */
+     y_out, x_gradient_out [d] out
+     gate_gradient             out: <y_gradient, x>, the same for every slot of an identity
+   each with its condition, the sum of the absolute values of its terms. Of null experts y_out is y,
+   x_gradient_out is x_gradient, and gate_gradient is 0. */
 /*@ requires experts == \null || \valid_read(experts + (0 .. active - 1));
     requires gates == \null || \valid_read(gates + (0 .. active - 1));
     requires x == \null || \valid_read(x + (0 .. width - 1));
