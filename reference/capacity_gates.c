@@ -1,9 +1,11 @@
 /* The limit (E7), the places of kept routes (E8), and gates with their gradient (E9). */
-#include "operation.h"
+#include "slots.h"
 #include <phibal/reference_capacity.h>
 
-/* Of 128 bits the quotient's enclosure is narrow enough: a product of 24 and 63 bits is exact, the
-   quotient is one point where it is a whole number, and otherwise 2^-31 or more away from one. */
+/* With 128 bits the two ends always have one ceiling. c k T is a product of 24 and 39 bits, so
+   exact. A quotient that is a whole number is below 2^49, so exact too. Any other is m / (2^s E)
+   with whole numbers m and 2^s E below 2^63, or is below 1: it is 2^-63 or more from a whole
+   number, and both ends are within 2^-78 of it, or between 0 and 1 as it is. */
 enum { LIMIT_PRECISION = 128 };
 
 /* The least whole number that is at least x, or PHIBAL_ERROR_UNDECIDED. */
@@ -98,25 +100,7 @@ phibal_status phibal_reference_capacity_place(phibal_capacity_policy policy, int
   return PHIBAL_OK;
 }
 
-/* Finite numbers in the kept slots. */
-/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
-      \valid_read(x + (0 .. active - 1));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK ==> kept_real(kept, x, active); */
-static phibal_status check_kept(const char *name, const char *what, int32_t active,
-                                const int32_t *kept, const float *x) {
-  /*@ loop invariant index: 0 <= s <= active;
-      loop invariant finite: kept_real(kept, x, s);
-      loop assigns s;
-      loop variant active - s; */
-  for (int32_t s = 0; s < active; s++)
-    if (kept[s] >= 0) TRY(operation_check_finite(name, what, 1, x + s));
-  return PHIBAL_OK;
-}
-
-/* There is what is asked of a token, and a gradient where one is needed. */
+/* A token's slots and gates are there and finite, and a gradient where one is needed. */
 /*@ requires kept == \null || \valid_read(kept + (0 .. active - 1));
     requires gates == \null || \valid_read(gates + (0 .. active - 1));
     requires gradient == \null || \valid_read(gradient + (0 .. active - 1));
@@ -132,73 +116,9 @@ static phibal_status check_token(const char *name, int32_t active, const int32_t
   if (active < 1 || !kept || !gates || (backward && !gradient))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d slots, or a null argument", name,
                              (int)active);
-  TRY(check_kept(name, "a kept gate", active, kept, gates));
-  return gradient ? check_kept(name, "a kept gate's gradient", active, kept, gradient) : PHIBAL_OK;
-}
-
-/* z = the sum of x over the kept slots; t is a temporary. */
-/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
-      \valid_read(x + (0 .. active - 1)) && kept_real(kept, x, active);
-    requires output(z) && output(t) && \separated(z, t);
-    terminates \true;
-    exits \false;
-    assigns *z, *t;
-    ensures outputs: enclosure(z) && enclosure(t);
-    ensures frame: only_two_written{Pre, Here}(z, t);
-    ensures value: \result == PHIBAL_OK ==> in(z, kept_sum(kept, x, active)); */
-static phibal_status sum_kept(int32_t active, const int32_t *kept, const float *x,
-                              phibal_enclosure *t, phibal_enclosure *z) {
-  //@ assert use_enclosure && use_floating;
-  phibal_enclosure_set_si(z, 0);
-  /*@ loop invariant index: 0 <= s <= active;
-      loop invariant outputs: enclosure(z) && enclosure(t);
-      loop invariant frame: only_two_written{Pre, Here}(z, t);
-      loop invariant value: in(z, kept_sum(kept, x, s));
-      loop assigns s, *z, *t;
-      loop variant active - s; */
-  for (int32_t s = 0; s < active; s++) {
-    if (kept[s] < 0) continue;
-    operation_set_float(t, x[s]);
-    TRY(phibal_enclosure_add(z, z, t));
-  }
-  return PHIBAL_OK;
-}
-
-/* z = the sum of x y over the kept slots, or of |x y|; t is a temporary. */
-/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
-      \valid_read(x + (0 .. active - 1)) && kept_real(kept, x, active);
-    requires \valid_read(y + (0 .. active - 1)) && kept_real(kept, y, active);
-    requires output(z) && output(t) && \separated(z, t);
-    terminates \true;
-    exits \false;
-    assigns *z, *t;
-    ensures outputs: enclosure(z) && enclosure(t);
-    ensures frame: only_two_written{Pre, Here}(z, t);
-    ensures value: \result == PHIBAL_OK && !magnitudes ==> in(z, kept_dot(kept, x, y, active));
-    ensures magnitude: \result == PHIBAL_OK && magnitudes ==>
-      in(z, kept_magnitude(kept, x, y, active)); */
-static phibal_status sum_products(int32_t active, const int32_t *kept, const float *x,
-                                  const float *y, bool magnitudes, phibal_enclosure *t,
-                                  phibal_enclosure *z) {
-  //@ assert use_enclosure && use_floating;
-  phibal_enclosure_set_si(z, 0);
-  /*@ loop invariant index: 0 <= s <= active;
-      loop invariant outputs: enclosure(z) && enclosure(t);
-      loop invariant frame: only_two_written{Pre, Here}(z, t);
-      loop invariant value: !magnitudes ==> in(z, kept_dot(kept, x, y, s));
-      loop invariant magnitude: magnitudes ==> in(z, kept_magnitude(kept, x, y, s));
-      loop assigns s, *z, *t;
-      loop variant active - s; */
-  for (int32_t s = 0; s < active; s++) {
-    if (kept[s] < 0) continue;
-    double product = operation_exact_product(x[s], y[s]);
-    if (magnitudes) product = fabs(product);
-    /*@ assert product: (real)product ==
-          (magnitudes ? \abs((real)x[s] * (real)y[s]) : (real)x[s] * (real)y[s]); */
-    phibal_enclosure_set_d(t, product);
-    TRY(phibal_enclosure_add(z, z, t));
-  }
-  return PHIBAL_OK;
+  const reference_slots s = {active, kept, 0, INT32_MAX};
+  TRY(reference_slots_check(name, "a kept gate", s, gates));
+  return gradient ? reference_slots_check(name, "a kept gate's gradient", s, gradient) : PHIBAL_OK;
 }
 
 /* By the mode (kept_mode): of the kept slots out[s] = x[s], or (x[s] + offset) / sum where they are
@@ -297,12 +217,13 @@ static phibal_status divide_products(int32_t active, const int32_t *kept, const 
   //@ assert third: output(v + 2);
   //@ assert fourth: output(v + 3);
   //@ assert fifth: output(v + 4);
-  TRY(sum_products(active, kept, gates, gradient, false, v + 4, v + 1));
+  const reference_slots s = {active, kept, 0, INT32_MAX};
+  TRY(reference_slots_sum(s, gates, gradient, false, v + 4, v + 1));
   TRY(phibal_enclosure_div(v + 1, v + 1, v));
   phibal_enclosure_neg(v + 1, v + 1);
   //@ assert offset: in(v + 1, kept_offset(kept, gates, gradient, active));
   //@ ghost offset:;
-  TRY(sum_products(active, kept, gates, gradient, true, v + 4, v + 2));
+  TRY(reference_slots_sum(s, gates, gradient, true, v + 4, v + 2));
   //@ assert sum: same{Pre, Here}(v + 0) && same{offset, Here}(v + 1);
   return phibal_enclosure_div(v + 2, v + 2, v);
 }
@@ -459,7 +380,8 @@ static phibal_status token_gates(int32_t active, bool renormalise, const int32_t
   /*@ assert condition_apart: condition != \null ==> \forall integer i; 0 <= i < active ==>
         vector_apart(condition + i, v, 5); */
   phibal_enclosure_set_si(v + 3, 0);
-  phibal_status status = sum_kept(active, kept, gates, v + 4, v);
+  const reference_slots s = {active, kept, 0, INT32_MAX};
+  phibal_status status = reference_slots_sum(s, gates, NULL, false, v + 4, v);
   //@ assert gates_summed: kept_gates != \null ==> vector_same{Pre, Here}(kept_gates, active);
   /*@ assert gradient_summed: gate_gradient != \null ==>
         vector_same{Pre, Here}(gate_gradient, active); */

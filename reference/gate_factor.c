@@ -1,5 +1,5 @@
 /* A factor for each expert (R5f): products, and sums of products over the slots of an expert. */
-#include "operation.h"
+#include "slots.h"
 #include <phibal/reference_gate_factor.h>
 
 /* Slots of experts that there are, or of padding; finite numbers where there is an expert. */
@@ -18,19 +18,15 @@ static phibal_status check_slots(const char *name, int64_t slots, int32_t expert
                                  const float *gradient) {
   /*@ loop invariant index: 0 <= i <= slots;
       loop invariant slots: slots_of(experts, i, experts_count);
-      loop invariant gates: slots_real(experts, gates, i);
-      loop invariant gradient: gradient != \null ==> slots_real(experts, gradient, i);
       loop assigns i;
       loop variant slots - i; */
-  for (int64_t i = 0; i < slots; i++) {
+  for (int64_t i = 0; i < slots; i++)
     if (experts[i] < -1 || experts[i] >= experts_count)
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: slot %lld has expert %d of %d", name,
                                (long long)i, (int)experts[i], (int)experts_count);
-    if (experts[i] < 0) continue;
-    TRY(operation_check_finite(name, "a slot's gate", 1, gates + i));
-    if (gradient) TRY(operation_check_finite(name, "a slot's gradient", 1, gradient + i));
-  }
-  return PHIBAL_OK;
+  const reference_slots all = {slots, experts, 0, INT32_MAX};
+  TRY(reference_slots_check(name, "a slot's gate", all, gates));
+  return gradient ? reference_slots_check(name, "a slot's gradient", all, gradient) : PHIBAL_OK;
 }
 
 /* z[i] = x[i] times the factor of slot i's expert, 0 for padding; z may be null. */
@@ -67,44 +63,6 @@ static void scale_slots(int64_t slots, const int32_t *experts, const float *x, c
   }
 }
 
-/* z = the sum of x y over the slots of expert e, or of |x y|; t is a temporary. */
-/*@ requires 0 <= slots && output(z) && output(t) && \separated(z, t);
-    requires \valid_read(experts + (0 .. slots - 1)) && \valid_read(x + (0 .. slots - 1)) &&
-      \valid_read(y + (0 .. slots - 1));
-    requires 0 <= e && slots_real(experts, x, slots) && slots_real(experts, y, slots);
-    terminates \true;
-    exits \false;
-    assigns *z, *t;
-    ensures outputs: enclosure(z) && enclosure(t);
-    ensures frame: only_two_written{Pre, Here}(z, t);
-    ensures value: \result == PHIBAL_OK && !magnitudes ==>
-      in(z, expert_dot(experts, x, y, e, slots));
-    ensures magnitude: \result == PHIBAL_OK && magnitudes ==>
-      in(z, expert_magnitude(experts, x, y, e, slots)); */
-static phibal_status sum_slots(int64_t slots, int32_t e, const int32_t *experts, const float *x,
-                               const float *y, bool magnitudes, phibal_enclosure *t,
-                               phibal_enclosure *z) {
-  //@ assert use_enclosure && use_floating;
-  phibal_enclosure_set_si(z, 0);
-  /*@ loop invariant index: 0 <= i <= slots;
-      loop invariant outputs: enclosure(z) && enclosure(t);
-      loop invariant frame: only_two_written{Pre, Here}(z, t);
-      loop invariant value: !magnitudes ==> in(z, expert_dot(experts, x, y, e, i));
-      loop invariant magnitude: magnitudes ==> in(z, expert_magnitude(experts, x, y, e, i));
-      loop assigns i, *z, *t;
-      loop variant slots - i; */
-  for (int64_t i = 0; i < slots; i++) {
-    if (experts[i] != e) continue;
-    double product = operation_exact_product(x[i], y[i]);
-    if (magnitudes) product = fabs(product);
-    /*@ assert product: (real)product ==
-          (magnitudes ? \abs((real)x[i] * (real)y[i]) : (real)x[i] * (real)y[i]); */
-    phibal_enclosure_set_d(t, product);
-    TRY(phibal_enclosure_add(z, z, t));
-  }
-  return PHIBAL_OK;
-}
-
 /* The sums of all experts; z may be null. */
 /*@ requires 0 <= slots && 0 <= count && optional_vector(z, count) && output(t) &&
       optional_vector_apart(t, z, count);
@@ -136,7 +94,8 @@ static phibal_status sum_experts(int64_t slots, int32_t count, const int32_t *ex
       loop assigns e, z[0 .. count - 1], *t;
       loop variant count - e; */
   for (int32_t e = 0; e < count; e++) {
-    TRY(sum_slots(slots, e, experts, x, y, magnitudes, t, &z[e]));
+    const reference_slots own = {slots, experts, e, e};
+    TRY(reference_slots_sum(own, x, y, magnitudes, t, &z[e]));
     /*@ assert before: \forall integer j; 0 <= j < count && j != e ==>
           same{LoopCurrent, Here}(z + j); */
   }

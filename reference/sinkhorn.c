@@ -7,12 +7,12 @@
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \result == live_count(mask, tokens) && 0 <= \result <= tokens;
+    ensures \result == tokens_counted(mask, tokens) && 0 <= \result <= tokens;
     ensures \result == 0 ==> \forall integer i; 0 <= i < tokens ==> !live(mask, i); */
 static int64_t count_live(int64_t tokens, const uint8_t *mask) {
   int64_t count = 0;
   /*@ loop invariant index: 0 <= i <= tokens;
-      loop invariant count: count == live_count(mask, i) && 0 <= count <= i;
+      loop invariant count: count == tokens_counted(mask, i) && 0 <= count <= i;
       loop invariant none: count == 0 ==> \forall integer j; 0 <= j < i ==> !live(mask, j);
       loop assigns i, count;
       loop variant tokens - i; */
@@ -83,7 +83,7 @@ static void set_exponentials(int64_t tokens, int32_t experts, const float *logit
 }
 
 /* t[0] = the sum of the products of x, from `first` on stride by stride, and y, over those that are
-   marked; t[1] is a temporary. */
+   no padding; t[1] is a temporary. */
 /*@ requires 0 <= terms && (mask == \null || \valid_read(mask + (0 .. terms - 1)));
     requires line_there(x, first, stride, terms) &&
       line_held(x, first, stride, mask, terms, logits);
@@ -419,7 +419,7 @@ static phibal_status scale_plan(int64_t tokens, int32_t experts, const uint8_t *
       vector_apart(x, r, tokens) && vector_apart(x, d, experts) &&
       vector_apart(x, plan, place(tokens, experts)) ==> same{Pre, Here}(x);
     ensures value: \result == PHIBAL_OK ==> \forall sequence p, q;
-      scalings(p, q, logits, mask, tokens, experts, live_count(mask, tokens), rounds) ==>
+      scalings(p, q, logits, mask, tokens, experts, tokens_counted(mask, tokens), rounds) ==>
         plan_held(plan, place(tokens, experts), p, q, logits, mask, experts,
                   place(rounds - 1, tokens), place(rounds, experts)); */
 static phibal_status sinkhorn_rounds(int64_t tokens, int32_t experts, int32_t rounds,

@@ -1,64 +1,10 @@
 /* Experts that compute nothing (E10): one token's output and gradients. */
 #include "expert.h"
+#include "slots.h"
 #include <phibal/reference_zero_experts.h>
 
-/*@ requires 0 <= active && \valid_read(experts + (0 .. active - 1)) &&
-      \valid_read(gates + (0 .. active - 1));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK ==> identities_finite(experts, gates, first, active); */
-static phibal_status check_gates(const char *name, int32_t active, int32_t first,
-                                 const int32_t *experts, const float *gates) {
-  /*@ loop invariant index: 0 <= s <= active;
-      loop invariant finite: identities_finite(experts, gates, first, s);
-      loop assigns s;
-      loop variant active - s; */
-  for (int32_t s = 0; s < active; s++)
-    if (experts[s] >= first) TRY(operation_check_finite(name, "a slot's gate", 1, gates + s));
-  return PHIBAL_OK;
-}
-
-/* z = the sum of the gates of experts from `first` on, or of their absolute values; t is a
-   temporary. */
-/*@ requires 0 <= active && \valid_read(experts + (0 .. active - 1)) &&
-      \valid_read(gates + (0 .. active - 1));
-    requires identities_finite(experts, gates, first, active);
-    requires output(z) && output(t) && \separated(z, t);
-    terminates \true;
-    exits \false;
-    assigns *z, *t;
-    ensures outputs: enclosure(z) && enclosure(t);
-    ensures frame: only_two_written{Pre, Here}(z, t);
-    ensures value: \result == PHIBAL_OK && !magnitudes ==>
-      in(z, identity_gates(experts, gates, first, active));
-    ensures magnitude: \result == PHIBAL_OK && magnitudes ==>
-      in(z, identity_magnitude(experts, gates, first, active)); */
-static phibal_status sum_gates(int32_t active, int32_t first, const int32_t *experts,
-                               const float *gates, bool magnitudes, phibal_enclosure *t,
-                               phibal_enclosure *z) {
-  //@ assert use_enclosure && use_floating;
-  phibal_enclosure_set_si(z, 0);
-  /*@ loop invariant index: 0 <= s <= active;
-      loop invariant outputs: enclosure(z) && enclosure(t);
-      loop invariant frame: only_two_written{Pre, Here}(z, t);
-      loop invariant value: !magnitudes ==> in(z, identity_gates(experts, gates, first, s));
-      loop invariant magnitude: magnitudes ==>
-        in(z, identity_magnitude(experts, gates, first, s));
-      loop assigns s, *z, *t;
-      loop variant active - s; */
-  for (int32_t s = 0; s < active; s++) {
-    if (experts[s] < first) continue;
-    if (magnitudes)
-      operation_set_magnitude(t, gates[s]);
-    else
-      operation_set_float(t, gates[s]);
-    TRY(phibal_enclosure_add(z, z, t));
-  }
-  return PHIBAL_OK;
-}
-
-/* v[0] = the sum of these gates, v[1] that of their absolute values; v[2] is a temporary. */
+/* v[0] = the sum of the gates of experts from `first` on, v[1] that of their absolute values; v[2]
+   is a temporary. */
 /*@ requires 0 <= active && \valid_read(experts + (0 .. active - 1)) &&
       \valid_read(gates + (0 .. active - 1));
     requires identities_finite(experts, gates, first, active) && vector_output(v, 3);
@@ -79,8 +25,9 @@ static phibal_status sum_both(int32_t active, int32_t first, const int32_t *expe
   //@ assert third: output(v + 2);
   /*@ assert apart: \forall phibal_enclosure *r; vector_apart(r, v, 3) ==>
         \separated(r, v + 0) && \separated(r, v + 1) && \separated(r, v + 2); */
-  TRY(sum_gates(active, first, experts, gates, false, v + 2, v));
-  return sum_gates(active, first, experts, gates, true, v + 2, v + 1);
+  const reference_slots s = {active, experts, first, INT32_MAX};
+  TRY(reference_slots_sum(s, gates, NULL, false, v + 2, v));
+  return reference_slots_sum(s, gates, NULL, true, v + 2, v + 1);
 }
 
 /* out = of + c v, or |of| + c |v|; t is a temporary. */
@@ -93,19 +40,20 @@ static phibal_status sum_both(int32_t active, int32_t first, const int32_t *expe
     ensures outputs: enclosure(t) && vector_output(out, width);
     ensures frame: only_with_vector_written{Pre, Here}(t, out, width);
     ensures value: \result == PHIBAL_OK && !magnitudes ==>
-      \forall real a; in{Pre}(c, a) ==> moved_held(out, width, of, a, v);
+      \forall real a; in{Pre}(c, a) ==> axpy_held(out, width, of, a, v);
     ensures magnitude: \result == PHIBAL_OK && magnitudes ==>
-      \forall real a; in{Pre}(c, a) ==> moved_magnitudes_held(out, width, of, a, v); */
-static phibal_status move(int64_t width, const float *of, const phibal_enclosure *c, const float *v,
-                          bool magnitudes, phibal_enclosure *t, phibal_enclosure *out) {
+      \forall real a; in{Pre}(c, a) ==> axpy_magnitudes_held(out, width, of, a, v); */
+static phibal_status axpy_vector(int64_t width, const float *of, const phibal_enclosure *c,
+                                 const float *v, bool magnitudes, phibal_enclosure *t,
+                                 phibal_enclosure *out) {
   //@ assert use_enclosure && use_floating;
   /*@ loop invariant index: 0 <= j <= width;
       loop invariant outputs: enclosure(t) && vector_output(out, width);
       loop invariant frame: only_with_vector_written{Pre, Here}(t, out, width);
       loop invariant value: !magnitudes ==>
-        \forall real a; in{Pre}(c, a) ==> moved_held(out, j, of, a, v);
+        \forall real a; in{Pre}(c, a) ==> axpy_held(out, j, of, a, v);
       loop invariant magnitude: magnitudes ==>
-        \forall real a; in{Pre}(c, a) ==> moved_magnitudes_held(out, j, of, a, v);
+        \forall real a; in{Pre}(c, a) ==> axpy_magnitudes_held(out, j, of, a, v);
       loop assigns j, *t, out[0 .. width - 1];
       loop variant width - j; */
   for (int64_t j = 0; j < width; j++) {
@@ -123,15 +71,15 @@ static phibal_status move(int64_t width, const float *of, const phibal_enclosure
       operation_set_float(t, of[j]);
     TRY(phibal_enclosure_add(&out[j], &out[j], t));
     /*@ assert last: !magnitudes ==> \forall real a; in{Pre}(c, a) ==>
-          in(out + j, moved(of, a, v, j)); */
+          in(out + j, axpy(of, a, v, j)); */
     /*@ assert last_magnitude: magnitudes ==> \forall real a; in{Pre}(c, a) ==>
-          in(out + j, moved_magnitude(of, a, v, j)); */
+          in(out + j, axpy_magnitude(of, a, v, j)); */
     /*@ assert before: \forall integer i; 0 <= i < width && i != j ==>
           same{LoopCurrent, Here}(out + i); */
     /*@ assert kept: !magnitudes ==> \forall real a; in{Pre}(c, a) ==>
-          moved_held(out, j, of, a, v); */
+          axpy_held(out, j, of, a, v); */
     /*@ assert kept_magnitudes: magnitudes ==> \forall real a; in{Pre}(c, a) ==>
-          moved_magnitudes_held(out, j, of, a, v); */
+          axpy_magnitudes_held(out, j, of, a, v); */
   }
   return PHIBAL_OK;
 }
@@ -148,11 +96,11 @@ static phibal_status move(int64_t width, const float *of, const phibal_enclosure
       vector_output(condition, width);
     ensures frame: only_with_vectors_written{Pre, Here}(w + 2, out, width, condition, width);
     ensures value: \result == PHIBAL_OK ==>
-      \forall real a; in{Pre}(w, a) ==> moved_held(out, width, of, a, v);
+      \forall real a; in{Pre}(w, a) ==> axpy_held(out, width, of, a, v);
     ensures magnitude: \result == PHIBAL_OK ==>
       \forall real a; in{Pre}(w + 1, a) ==>
-        moved_magnitudes_held(condition, width, of, a, v); */
-static phibal_status move_both(int64_t width, const float *of, const float *v, phibal_enclosure *w,
+        axpy_magnitudes_held(condition, width, of, a, v); */
+static phibal_status axpy_pair(int64_t width, const float *of, const float *v, phibal_enclosure *w,
                                phibal_enclosure *out, phibal_enclosure *condition) {
   //@ assert use_enclosure;
   //@ assert first: output(w + 0);
@@ -160,10 +108,10 @@ static phibal_status move_both(int64_t width, const float *of, const float *v, p
   //@ assert third: output(w + 2);
   /*@ assert apart: \forall integer j; 0 <= j < width ==> \separated(condition + j, w + 1) &&
         \separated(condition + j, w + 2) && vector_apart(condition + j, out, width); */
-  TRY(move(width, of, w, v, false, w + 2, out));
+  TRY(axpy_vector(width, of, w, v, false, w + 2, out));
   //@ ghost moved:;
   //@ assert kept: same{Pre, Here}(w + 1) && vector_same{Pre, Here}(condition, width);
-  phibal_status status = move(width, of, w + 1, v, true, w + 2, condition);
+  phibal_status status = axpy_vector(width, of, w + 1, v, true, w + 2, condition);
   //@ assert out_kept: vector_same{moved, Here}(out, width);
   return status;
 }
@@ -186,42 +134,43 @@ static phibal_status move_both(int64_t width, const float *of, const float *v, p
     ensures to_y: vector_output(y_out, width) && vector_output(y_condition, width);
     ensures to_x: vector_output(x_out, width) && vector_output(x_condition, width);
     ensures y: \result == PHIBAL_OK ==>
-      \forall real a; in{Pre}(w, a) ==> moved_held(y_out, width, y, a, x);
+      \forall real a; in{Pre}(w, a) ==> axpy_held(y_out, width, y, a, x);
     ensures y_conditions: \result == PHIBAL_OK ==>
-      \forall real a; in{Pre}(w + 1, a) ==> moved_magnitudes_held(y_condition, width, y, a, x);
+      \forall real a; in{Pre}(w + 1, a) ==> axpy_magnitudes_held(y_condition, width, y, a, x);
     ensures x_gradients: \result == PHIBAL_OK ==>
-      \forall real a; in{Pre}(w, a) ==> moved_held(x_out, width, x_gradient, a, y_gradient);
+      \forall real a; in{Pre}(w, a) ==> axpy_held(x_out, width, x_gradient, a, y_gradient);
     ensures x_conditions: \result == PHIBAL_OK ==> \forall real a; in{Pre}(w + 1, a) ==>
-      moved_magnitudes_held(x_condition, width, x_gradient, a, y_gradient); */
-static phibal_status move_four(int64_t width, const float *x, const float *y,
-                               const float *y_gradient, const float *x_gradient,
-                               phibal_enclosure *w, phibal_enclosure *y_out,
-                               phibal_enclosure *y_condition, phibal_enclosure *x_out,
-                               phibal_enclosure *x_condition) {
+      axpy_magnitudes_held(x_condition, width, x_gradient, a, y_gradient); */
+static phibal_status axpy_pairs(int64_t width, const float *x, const float *y,
+                                const float *y_gradient, const float *x_gradient,
+                                phibal_enclosure *w, phibal_enclosure *y_out,
+                                phibal_enclosure *y_condition, phibal_enclosure *x_out,
+                                phibal_enclosure *x_condition) {
   //@ assert use_enclosure;
   //@ assert first: output(w + 0);
   //@ assert second: output(w + 1);
   //@ assert third: output(w + 2);
   /*@ assert x_out_apart: \forall integer j; 0 <= j < width ==> \separated(x_out + j, w + 2) &&
         vector_apart(x_out + j, y_out, width) && vector_apart(x_out + j, y_condition, width); */
-  /*@ assert x_condition_apart: \forall integer j; 0 <= j < width ==> \separated(x_condition + j, w
-     + 2) && vector_apart(x_condition + j, y_out, width) && vector_apart(x_condition + j,
-     y_condition, width); */
+  /*@ assert x_condition_apart: \forall integer j; 0 <= j < width ==>
+        \separated(x_condition + j, w + 2) && vector_apart(x_condition + j, y_out, width) &&
+        vector_apart(x_condition + j, y_condition, width); */
   /*@ assert y_out_apart: \forall integer j; 0 <= j < width ==> \separated(y_out + j, w + 2) &&
         vector_apart(y_out + j, x_out, width) && vector_apart(y_out + j, x_condition, width); */
-  /*@ assert y_condition_apart: \forall integer j; 0 <= j < width ==> \separated(y_condition + j, w
-     + 2) && vector_apart(y_condition + j, x_out, width) && vector_apart(y_condition + j,
-     x_condition, width); */
-  /*@ assert sums_apart: vector_apart(w + 0, y_out, width) && vector_apart(w + 0, y_condition,
-     width) && vector_apart(w + 1, y_out, width) && vector_apart(w + 1, y_condition, width); */
-  phibal_status status = move_both(width, y, x, w, y_out, y_condition);
+  /*@ assert y_condition_apart: \forall integer j; 0 <= j < width ==>
+        \separated(y_condition + j, w + 2) && vector_apart(y_condition + j, x_out, width) &&
+        vector_apart(y_condition + j, x_condition, width); */
+  /*@ assert sums_apart: vector_apart(w + 0, y_out, width) &&
+        vector_apart(w + 0, y_condition, width) && vector_apart(w + 1, y_out, width) &&
+        vector_apart(w + 1, y_condition, width); */
+  phibal_status status = axpy_pair(width, y, x, w, y_out, y_condition);
   //@ ghost moved:;
   //@ assert x_out_moved: vector_same{Pre, moved}(x_out, width) && vector_output(x_out, width);
   /*@ assert x_condition_moved: vector_same{Pre, moved}(x_condition, width) &&
         vector_output(x_condition, width); */
   //@ assert sums_moved: same{Pre, moved}(w + 0) && same{Pre, moved}(w + 1);
   if (status) return status;
-  status = move_both(width, x_gradient, y_gradient, w, x_out, x_condition);
+  status = axpy_pair(width, x_gradient, y_gradient, w, x_out, x_condition);
   //@ assert y_out_kept: vector_same{moved, Here}(y_out, width) && vector_output(y_out, width);
   /*@ assert y_condition_kept: vector_same{moved, Here}(y_condition, width) &&
         vector_output(y_condition, width); */
@@ -253,12 +202,12 @@ static phibal_status move_four(int64_t width, const float *x, const float *y,
     ensures to_x: vector_output(x_out, width) && vector_output(x_condition, width);
     ensures to_gate: output(gate) && output(gate_condition);
     ensures y: \result == PHIBAL_OK ==>
-      moved_held(y_out, width, y, identity_gates(experts, gates, first, slots), x);
-    ensures y_conditions: \result == PHIBAL_OK ==> moved_magnitudes_held(y_condition, width, y,
+      axpy_held(y_out, width, y, identity_gates(experts, gates, first, slots), x);
+    ensures y_conditions: \result == PHIBAL_OK ==> axpy_magnitudes_held(y_condition, width, y,
       identity_magnitude(experts, gates, first, slots), x);
-    ensures x_gradients: \result == PHIBAL_OK ==> moved_held(x_out, width, x_gradient,
+    ensures x_gradients: \result == PHIBAL_OK ==> axpy_held(x_out, width, x_gradient,
       identity_gates(experts, gates, first, slots), y_gradient);
-    ensures x_conditions: \result == PHIBAL_OK ==> moved_magnitudes_held(x_condition, width,
+    ensures x_conditions: \result == PHIBAL_OK ==> axpy_magnitudes_held(x_condition, width,
       x_gradient, identity_magnitude(experts, gates, first, slots), y_gradient);
     ensures gate: \result == PHIBAL_OK ==>
       in(gate, strided_dot(x, 1, y_gradient, 1, numbers));
@@ -278,15 +227,15 @@ static phibal_status zero_token(int32_t slots, int32_t first, int64_t width, int
   //@ assert y_out_scratch: \forall integer j; 0 <= j < width ==> vector_apart(y_out + j, w, 3);
   /*@ assert y_out_gate: \forall integer j; 0 <= j < width ==>
         \separated(y_out + j, gate) && \separated(y_out + j, gate_condition); */
-  /*@ assert y_condition_scratch: \forall integer j; 0 <= j < width ==> vector_apart(y_condition +
-        j, w, 3); */
+  /*@ assert y_condition_scratch: \forall integer j; 0 <= j < width ==>
+        vector_apart(y_condition + j, w, 3); */
   /*@ assert y_condition_gate: \forall integer j; 0 <= j < width ==>
         \separated(y_condition + j, gate) && \separated(y_condition + j, gate_condition); */
   //@ assert x_out_scratch: \forall integer j; 0 <= j < width ==> vector_apart(x_out + j, w, 3);
   /*@ assert x_out_gate: \forall integer j; 0 <= j < width ==>
         \separated(x_out + j, gate) && \separated(x_out + j, gate_condition); */
-  /*@ assert x_condition_scratch: \forall integer j; 0 <= j < width ==> vector_apart(x_condition +
-        j, w, 3); */
+  /*@ assert x_condition_scratch: \forall integer j; 0 <= j < width ==>
+        vector_apart(x_condition + j, w, 3); */
   /*@ assert x_condition_gate: \forall integer j; 0 <= j < width ==>
         \separated(x_condition + j, gate) && \separated(x_condition + j, gate_condition); */
   /*@ assert gate_apart: vector_apart(gate, y_out, width) && vector_apart(gate, y_condition, width)
@@ -307,7 +256,7 @@ static phibal_status zero_token(int32_t slots, int32_t first, int64_t width, int
   //@ assert gate_condition_summed: same{Pre, summed}(gate_condition) && output(gate_condition);
   if (status) return status;
   status =
-      move_four(width, x, y, y_gradient, x_gradient, w, y_out, y_condition, x_out, x_condition);
+      axpy_pairs(width, x, y, y_gradient, x_gradient, w, y_out, y_condition, x_out, x_condition);
   //@ ghost moved:;
   //@ assert gate_moved: same{summed, moved}(gate) && output(gate);
   //@ assert gate_condition_moved: same{summed, moved}(gate_condition) && output(gate_condition);
@@ -350,7 +299,8 @@ static phibal_status check_token(const char *name, int32_t active, int32_t first
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: %d slots, %lld numbers, or a null argument", name, (int)active,
                              (long long)width);
-  TRY(check_gates(name, active, first, experts, gates));
+  const reference_slots s = {active, experts, first, INT32_MAX};
+  TRY(reference_slots_check(name, "a slot's gate", s, gates));
   TRY(operation_check_finite(name, "x", width, x));
   TRY(operation_check_finite(name, "y", width, y));
   TRY(operation_check_finite(name, "the gradient of y", width, y_gradient));

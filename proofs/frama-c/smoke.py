@@ -38,8 +38,8 @@ PROVER = "cvc5nra"
 # Where what is called is proved to succeed, the branch for its failure is never taken: function -> such places.
 NEVER_TAKEN = {"euclid_value": 1, "negentropy_value": 1, "negentropy_gradient": 1}
 
-# The model's isfinite looks at its argument's size and calls model_finite or model_finitef: of a pair of calls one is
-# never reached. Whatever else makes both unreachable makes what follows them so, and is found there.
+# The model's isfinite calls model_finitef or model_finite by the size of its argument, so one call of each pair is never
+# reached. A contradiction that makes both unreachable is found in the code after them.
 OTHER_SIZE = re.compile(r"model_finitef?_wp_smoke_dead_call_(s\d+)")
 
 # A postcondition with which nothing returns, and a unit in which that has to be found.

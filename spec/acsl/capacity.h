@@ -1,8 +1,8 @@
-/* The logic of capacity (E8). ACSL only; definitions and no axiom. */
+/* The logic of capacity (E7), (E8), (E9). ACSL only; definitions and no axiom. */
 #ifndef PHIBAL_ACSL_CAPACITY_H
 #define PHIBAL_ACSL_CAPACITY_H
 
-#include <phibal/acsl/expert.h>
+#include <phibal/acsl/slots.h>
 #include <stdint.h>
 
 /*@ // (E7): n is the least whole number that is at least the minimum and c k T / E
@@ -10,12 +10,15 @@
       minimum <= n && factor * slots / experts <= n &&
       (n == minimum || n - 1 < factor * slots / experts);
 
-    // 1 where route j goes before route i of the same expert: 0 by token, 1 by slot, 2 by gate
+    // 1 where route j goes before route i of the same expert: 0 by token, 1 by slot, 2 by gate; of
+    // routes with a place, by token where the policy is by gate
+    logic integer stands_before(integer policy, integer active, integer j, integer i) =
+      policy == 1 ? (j % active < i % active || (j % active == i % active && j < i) ? 1 : 0)
+                  : (j < i ? 1 : 0);
     logic integer goes_before{L}(integer policy, integer active, float *gates, integer j,
                                  integer i) =
-      policy == 0 ? (j < i ? 1 : 0)
-      : policy == 1 ? (j % active < i % active || (j % active == i % active && j < i) ? 1 : 0)
-                    : (gates[j] > gates[i] || (gates[j] == gates[i] && j < i) ? 1 : 0);
+      policy == 2 ? (gates[j] > gates[i] || (gates[j] == gates[i] && j < i) ? 1 : 0)
+                  : stands_before(policy, active, j, i);
 
     // of the routes below n, those of i's expert that go before i
     logic integer routes_before{L}(integer policy, integer active, int32_t *experts, float *gates,
@@ -42,11 +45,7 @@
         \at(kept[i], L2) ==
           \at(route_kept(policy, active, experts, gates, slots, limit, i), L1);
 
-    // (E8), the place of kept route i: those of its expert, of the first n, that go before it, by
-    // slot where the policy is 1, by token for both others
-    logic integer stands_before(integer policy, integer active, integer j, integer i) =
-      policy == 1 ? (j % active < i % active || (j % active == i % active && j < i) ? 1 : 0)
-                  : (j < i ? 1 : 0);
+    // (E8), the place of kept route i: those of its expert, of the first n, that stand before it
     logic integer places_before{L}(integer policy, integer active, int32_t *kept, integer i,
                                    integer n) =
       n <= 0 ? 0
@@ -59,15 +58,13 @@
 
     // (E9), of one token: the sum of x over the kept of n slots, of products x y, and of |x y|
     logic real kept_sum{L}(int32_t *kept, float *x, integer n) =
-      n <= 0 ? 0.0 : kept_sum(kept, x, n - 1) + (0 <= kept[n - 1] ? (real)x[n - 1] : 0.0);
+      slots_sum(kept, 0, INT32_MAX, x, \null, n);
     logic real kept_dot{L}(int32_t *kept, float *x, float *y, integer n) =
-      n <= 0 ? 0.0 : kept_dot(kept, x, y, n - 1) +
-        (0 <= kept[n - 1] ? (real)x[n - 1] * (real)y[n - 1] : 0.0);
+      slots_sum(kept, 0, INT32_MAX, x, y, n);
     logic real kept_magnitude{L}(int32_t *kept, float *x, float *y, integer n) =
-      n <= 0 ? 0.0 : kept_magnitude(kept, x, y, n - 1) +
-        (0 <= kept[n - 1] ? \abs((real)x[n - 1] * (real)y[n - 1]) : 0.0);
+      slots_magnitude(kept, 0, INT32_MAX, x, y, n);
     predicate kept_real{L}(int32_t *kept, float *x, integer n) =
-      \forall integer s; 0 <= s < n && 0 <= kept[s] ==> \is_finite(x[s]);
+      slots_numbers(kept, 0, INT32_MAX, x, n);
 
     // what becomes of a token's slots: 0 all of them are 0, as where the sum of kept gates is; 1 the
     // kept ones stay, 2 they are renormalised

@@ -2,7 +2,7 @@
 #ifndef PHIBAL_ACSL_GATE_FACTOR_H
 #define PHIBAL_ACSL_GATE_FACTOR_H
 
-#include <phibal/acsl/expert.h>
+#include <phibal/acsl/slots.h>
 #include <stdint.h>
 
 /*@ // slots of an expert below `count`, or of padding, -1; and numbers that are finite where there
@@ -23,11 +23,9 @@
 
     // the sum of x y over expert e's slots below n, and that of absolute values
     logic real expert_dot{L}(int32_t *experts, float *x, float *y, integer e, integer n) =
-      n <= 0 ? 0.0 : expert_dot(experts, x, y, e, n - 1) +
-        (experts[n - 1] == e ? (real)x[n - 1] * (real)y[n - 1] : 0.0);
+      slots_sum(experts, e, e, x, y, n);
     logic real expert_magnitude{L}(int32_t *experts, float *x, float *y, integer e, integer n) =
-      n <= 0 ? 0.0 : expert_magnitude(experts, x, y, e, n - 1) +
-        (experts[n - 1] == e ? \abs((real)x[n - 1] * (real)y[n - 1]) : 0.0);
+      slots_magnitude(experts, e, e, x, y, n);
     predicate expert_dots_held{L}(phibal_enclosure *z, integer count, int32_t *experts, float *x,
                                   float *y, integer n) =
       \forall integer e; 0 <= e < count ==> in(z + e, expert_dot(experts, x, y, e, n));

@@ -5,23 +5,20 @@
 #ifndef PHIBAL_ACSL_SINKHORN_H
 #define PHIBAL_ACSL_SINKHORN_H
 
+#include <phibal/acsl/balance.h>
 #include <phibal/acsl/expert.h>
 #include <stdint.h>
 
-/*@ // 1 where token i is no padding, 0 where it is
-    logic integer marked{L}(uint8_t *mask, integer i) =
-      mask == \null ? 1 : mask[i] != 0 ? 1 : 0;
-    predicate live{L}(uint8_t *mask, integer i) = marked(mask, i) == 1;
-    logic integer live_count{L}(uint8_t *mask, integer n) =
-      n <= 0 ? 0 : live_count(mask, n - 1) + marked(mask, n - 1);
+/*@ // token i is no padding
+    predicate live{L}(uint8_t *mask, integer i) = unmasked(mask, i) == 1;
 
-    // sum of exp(x) s_(k+j) over those that are marked, x from `first` on stride by stride; and
+    // sum of exp(x) s_(k+j) over those that are no padding, x from `first` on stride by stride; and
     // 1 / (m times it)
     logic real exponential_at{L}(float *x, integer i) = \exp((real)x[i]);
     logic real scaled_sum{L}(float *x, integer first, integer stride, uint8_t *mask, sequence s,
                              integer k, integer n) =
       n <= 0 ? 0.0 : scaled_sum(x, first, stride, mask, s, k, n - 1) +
-        (marked(mask, n - 1) == 1
+        (unmasked(mask, n - 1) == 1
            ? exponential_at(x, first + place(n - 1, stride)) * term(s, k + (n - 1)) : 0.0);
     logic real scaling{L}(float *x, integer first, integer stride, uint8_t *mask, sequence s,
                           integer k, integer n, integer m) =
@@ -50,7 +47,7 @@
     // the plan, by r from term k on and d from term l on
     logic real plan_at{L}(sequence d, sequence r, float *logits, uint8_t *mask, integer experts,
                           integer k, integer l, integer m) =
-      marked(mask, m / experts) == 1
+      unmasked(mask, m / experts) == 1
         ? exponential_at(logits, m) * term(r, k + m / experts) * term(d, l + m % experts) : 0.0;
     predicate plan_held{L}(phibal_enclosure *plan, integer n, sequence d, sequence r, float *logits,
                            uint8_t *mask, integer experts, integer k, integer l) =

@@ -3,28 +3,26 @@
 #ifndef PHIBAL_ACSL_ZERO_EXPERTS_H
 #define PHIBAL_ACSL_ZERO_EXPERTS_H
 
-#include <phibal/acsl/expert.h>
+#include <phibal/acsl/slots.h>
 #include <stdint.h>
 
 /*@ // the sum of the gates below n of experts from `first` on, and that of their absolute values
     logic real identity_gates{L}(int32_t *experts, float *gates, integer first, integer n) =
-      n <= 0 ? 0.0 : identity_gates(experts, gates, first, n - 1) +
-        (first <= experts[n - 1] ? (real)gates[n - 1] : 0.0);
+      slots_sum(experts, first, INT32_MAX, gates, \null, n);
     logic real identity_magnitude{L}(int32_t *experts, float *gates, integer first, integer n) =
-      n <= 0 ? 0.0 : identity_magnitude(experts, gates, first, n - 1) +
-        (first <= experts[n - 1] ? \abs((real)gates[n - 1]) : 0.0);
+      slots_magnitude(experts, first, INT32_MAX, gates, \null, n);
     predicate identities_finite{L}(int32_t *experts, float *gates, integer first, integer n) =
-      \forall integer s; 0 <= s < n && first <= experts[s] ==> \is_finite(gates[s]);
+      slots_numbers(experts, first, INT32_MAX, gates, n);
 
     // x + c v, and |x| + c |v|
-    logic real moved{L}(float *x, real c, float *v, integer j) = (real)x[j] + c * (real)v[j];
-    logic real moved_magnitude{L}(float *x, real c, float *v, integer j) =
+    logic real axpy{L}(float *x, real c, float *v, integer j) = (real)x[j] + c * (real)v[j];
+    logic real axpy_magnitude{L}(float *x, real c, float *v, integer j) =
       \abs((real)x[j]) + c * \abs((real)v[j]);
-    predicate moved_held{L}(phibal_enclosure *z, integer n, float *x, real c, float *v) =
-      \forall integer j; 0 <= j < n ==> in(z + j, moved(x, c, v, j));
-    predicate moved_magnitudes_held{L}(phibal_enclosure *z, integer n, float *x, real c,
+    predicate axpy_held{L}(phibal_enclosure *z, integer n, float *x, real c, float *v) =
+      \forall integer j; 0 <= j < n ==> in(z + j, axpy(x, c, v, j));
+    predicate axpy_magnitudes_held{L}(phibal_enclosure *z, integer n, float *x, real c,
                                        float *v) =
-      \forall integer j; 0 <= j < n ==> in(z + j, moved_magnitude(x, c, v, j));
+      \forall integer j; 0 <= j < n ==> in(z + j, axpy_magnitude(x, c, v, j));
 
     // n where experts without weights return their input, 0 where they return nothing
     logic integer identity_slots(integer output, integer n) =

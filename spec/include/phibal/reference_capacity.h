@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/* (E7) as phibal_capacity_limit, by an enclosure of the quotient whose ends have one ceiling. */
+/* (E7) as phibal_capacity_limit: the ceiling that both ends of the quotient's enclosure have, or
+   PHIBAL_ERROR_UNDECIDED where they differ, which no valid argument makes them. */
 /*@ requires limit == \null || \valid(limit);
     terminates \true;
     exits \false;
@@ -65,8 +66,8 @@ phibal_status phibal_reference_capacity_place(phibal_capacity_policy policy, int
                                               int32_t active, const int32_t *kept, int64_t *place);
 
 /* (E9) of one token: gates[k] after dropping, and their gradient with its condition, from
-   kept_gradient [k]. Each output may be null. PHIBAL_ERROR_NONFINITE names a kept gate or gradient,
-   PHIBAL_ERROR_UNDECIDED is returned where the sum of the kept gates may be 0 and may be not. */
+   kept_gradient [k]. Each output may be null. PHIBAL_ERROR_NONFINITE: a kept gate, or its gradient,
+   is not finite. PHIBAL_ERROR_UNDECIDED: at this precision the sum of the kept gates may be 0. */
 /*@ requires kept == \null || \valid_read(kept + (0 .. active - 1));
     requires gates == \null || \valid_read(gates + (0 .. active - 1));
     requires kept_gradient == \null || \valid_read(kept_gradient + (0 .. active - 1));

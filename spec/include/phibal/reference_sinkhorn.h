@@ -12,7 +12,8 @@ extern "C" {
 #endif
 
 /* (L10) plan [T][E], as the equation stands: MPFR's exponents hold every exponential. Padding has
-   the plan 0. PHIBAL_ERROR_NONFINITE names a logit that is not finite. */
+   the plan 0. PHIBAL_ERROR_NONFINITE names a logit that is not finite;
+   PHIBAL_ERROR_UNDECIDED: at this precision a sum that is divided by may be 0. */
 /*@ requires 0 <= tokens && 1 <= experts ==> place(tokens, experts) <= ROUTING_MAX_SLOTS;
     requires 0 <= tokens && 1 <= experts && logits != \null ==>
       \valid_read(logits + (0 .. place(tokens, experts) - 1));
@@ -28,7 +29,7 @@ extern "C" {
     ensures outputs: 0 <= tokens && 1 <= experts && plan != \null ==>
       vector_output(plan, place(tokens, experts));
     ensures plan: \result == PHIBAL_OK ==> \forall sequence d, r;
-      scalings(d, r, logits, mask, tokens, experts, live_count(mask, tokens), rounds) ==>
+      scalings(d, r, logits, mask, tokens, experts, tokens_counted(mask, tokens), rounds) ==>
         plan_held(plan, place(tokens, experts), d, r, logits, mask, experts,
                   place(rounds - 1, tokens), place(rounds, experts)); */
 phibal_status phibal_reference_sinkhorn(int64_t tokens, int32_t experts, int32_t rounds,

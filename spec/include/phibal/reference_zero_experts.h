@@ -51,14 +51,14 @@ extern "C" {
     ensures to_gate: y_out != \null && y_condition != \null && x_gradient_out != \null &&
       x_gradient_condition != \null && gate_gradient != \null && gate_condition != \null ==>
         output(gate_gradient) && output(gate_condition);
-    ensures y: \result == PHIBAL_OK ==> moved_held(y_out, width, y,
+    ensures y: \result == PHIBAL_OK ==> axpy_held(y_out, width, y,
       identity_gates(experts, gates, first_zero, identity_slots(output, active)), x);
-    ensures y_conditions: \result == PHIBAL_OK ==> moved_magnitudes_held(y_condition, width, y,
+    ensures y_conditions: \result == PHIBAL_OK ==> axpy_magnitudes_held(y_condition, width, y,
       identity_magnitude(experts, gates, first_zero, identity_slots(output, active)), x);
-    ensures x_gradients: \result == PHIBAL_OK ==> moved_held(x_gradient_out, width, x_gradient,
+    ensures x_gradients: \result == PHIBAL_OK ==> axpy_held(x_gradient_out, width, x_gradient,
       identity_gates(experts, gates, first_zero, identity_slots(output, active)), y_gradient);
     ensures x_gradient_conditions: \result == PHIBAL_OK ==>
-      moved_magnitudes_held(x_gradient_condition, width, x_gradient,
+      axpy_magnitudes_held(x_gradient_condition, width, x_gradient,
         identity_magnitude(experts, gates, first_zero, identity_slots(output, active)),
         y_gradient);
     ensures gate: \result == PHIBAL_OK ==>
