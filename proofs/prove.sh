@@ -54,7 +54,7 @@ step() { # name, command: runs it, keeps what it printed, and says how it went
 model() {
   frama-c/check_model.sh "$work" &&
     ${CC:-cc} -O1 -std=c17 frama-c/model_test.c -o "$work/model_test" -lflint-arb -lflint -lmpfr -lgmp -lm &&
-    "$work/model_test" frama-c/include/mpfr.h frama-c/include/gmp.h frama-c/include/model_math.h
+    "$work/model_test" frama-c/include/mpfr.h frama-c/include/gmp.h frama-c/include/model_math.h frama-c/include/model_infinity.h
 }
 
 echo "proof    result  time   what"

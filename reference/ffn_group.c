@@ -1,5 +1,5 @@
-/* The forward pass of the gated FFN over the rows of one expert, (E2), into a scratch: products with
-   the weights, gates, and first-order conditions carried along the chain. */
+/* The forward pass of the gated FFN over the rows of one expert, (E2), into a scratch: products
+   with the weights, gates, and first-order conditions carried along the chain. */
 #include "ffn_group.h"
 
 /* t = act(a), h = act(a) b of one element. */

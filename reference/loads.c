@@ -2,11 +2,9 @@
 #include "loads_results.h"
 #include "operation.h"
 #include "product.h"
-#include "router_scores.h"
+#include "router_ranks.h"
+#include "token_heap.h"
 #include <stdlib.h>
-#ifdef __FRAMAC__
-#include <phibal/acsl/selection_rank.h>
-#endif
 
 /* Tokens are summed in this many runs whatever the number of threads, and the runs are then added
    in order: the enclosures never depend on the threads. */
@@ -110,32 +108,6 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
   return PHIBAL_OK;
 }
 
-/* The score of the logit x, without a bias and with the bias b. */
-/*@ ghost
-  /@ terminates \true;
-     exits \false;
-     assigns \nothing;
-     ensures plain: \forall integer gate, real x, double u; unbiased_score(gate, x, u) ==>
-       (real)u == plain_score(gate, x);
-     ensures biased: \forall integer gate, real x, float b, double score;
-       biased_score(gate, x, b, score) ==>
-         (real)score == (real)\round_double(\NearestEven, plain_score(gate, x) + (real)b); @/
-  static void score_of_router(void) {
-    /@ assert use_whole_doubles && use_rounding && use_nearest; @/
-    /@ assert between: \forall real x, r;
-         rounding(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, logistic(x), r) ==>
-           0.0 <= r <= 1.0; @/
-    /@ assert finite: \forall real x, double u;
-         rounded_to(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, logistic(x), u) ==>
-           \is_finite(u); @/
-    /@ assert plain: \forall integer gate, real x, double u; unbiased_score(gate, x, u) ==>
-         (real)u == plain_score(gate, x); @/
-    /@ assert sum: \forall integer gate, real x, float b, double u, score;
-         unbiased_score(gate, x, u) && nearest_sum(u, b, score) ==>
-           (real)score == (real)\round_double(\NearestEven, plain_score(gate, x) + (real)b); @/
-  }
-*/
-
 /* Selects the token's experts and counts them. */
 /*@ requires token_ready(t) && \valid_read(batch.router);
     requires \valid_read(logits + (0 .. t->experts - 1));
@@ -159,22 +131,12 @@ static phibal_status loads_count_token(phibal_reference_token *t, loads_batch ba
                                        const float *logits, int64_t *count) {
   TRY(phibal_reference_token_select(t, batch.router, logits, batch.bias));
   //@ assert differ: slots_differ(t->selection, t->active);
-  //@ ghost score_of_router();
-  /*@ assert unbiased: ranked(batch.router) && batch.bias == \null ==>
-        \forall integer e; 0 <= e < t->experts ==>
-          (real)t->score[e] == router_score(batch.router->gate, logits, batch.bias, e); */
-  /*@ assert rounded: batch.bias != \null &&
-        batch.router->group_score == PHIBAL_GROUP_NONE ==> \forall integer e; 0 <= e < t->experts
-     ==> biased_score(batch.router->gate, (real)logits[e], batch.bias[e], t->score[e]); */
-  /*@ assert biased: ranked(batch.router) && batch.bias != \null ==>
-        \forall integer e; 0 <= e < t->experts ==>
-          (real)t->score[e] == router_score(batch.router->gate, logits, batch.bias, e); */
-  /*@ assert scores: ranked(batch.router) ==>
-        scores_hold(t->score, batch.router->gate, logits, batch.bias, t->experts); */
   /*@ ghost
-    if (batch.router->group_score == PHIBAL_GROUP_NONE)
+    if (batch.router->group_score == PHIBAL_GROUP_NONE) {
+      scores_of_router(batch.router->gate, t->experts, logits, batch.bias, t->score);
       selection_holds(t->score, batch.router->gate, logits, batch.bias, t->selection, t->active,
-                      t->experts); */
+                      t->experts);
+    } */
   counts_add(t, count);
   return PHIBAL_OK;
 }
@@ -215,16 +177,6 @@ static phibal_status loads_count_token(phibal_reference_token *t, loads_batch ba
      ensures \forall phibal_enclosure *r; token_apart(t, r) ==> \separated(r, t); @/
   void token_elsewhere(const phibal_reference_token *t) {
     /@ assert open_token; @/
-  }
-
-  /@ requires token_ready(t) && token_in_heap(t);
-     terminates \true;
-     exits \false;
-     assigns \nothing;
-     ensures in_heap(t->probability, 4 * t->experts + 2 * t->active); @/
-  void token_whole(const phibal_reference_token *t) {
-    /@ assert open_token; @/
-    /@ assert last: t->part == t->probability + (4 * t->experts + t->active); @/
   }
 */
 

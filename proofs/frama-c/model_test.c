@@ -1,5 +1,5 @@
-/* Holds the contracts of the model, include/{mpfr,gmp,model_math}.h, against the libraries that the
-   product uses.
+/* Holds the contracts of the model, include/{mpfr,gmp,model_math,model_infinity}.h, against the
+   libraries that the product uses.
 
      model_test HEADER...             checks every clause of every contract in the headers
      model_test --fault HEADER...     calls the library with up and down exchanged, and asks that
@@ -913,6 +913,8 @@ static void check_doubles(void) {
   expect("nan", isnan(v), isnan(fabs(v)));
   function = "model_infinity";
   expect("infinite", true, HUGE_VAL > DBL_MAX);
+  function = "model_infinityf";
+  expect("infinite", true, INFINITY > FLT_MAX);
   check_frexp(v);
   check_ldexp(v);
 }

@@ -1,10 +1,12 @@
-/* What the references of capacity (E7) to (E9), experts without weights (E10) and Sinkhorn (L10)
-   refuse, and their ends: sums that are 0 or may be, padding, no tokens. Their values are what
-   verify compares kernels with; the limit is compared with GMP's rationals here. */
+/* What the references of quantiles (L7), capacity (E7) to (E9), experts without weights (E10) and
+   Sinkhorn (L10) refuse, and their ends: sums that are 0 or may be, padding, no tokens. Their
+   values are what verify compares kernels with; the limit is compared with GMP's rationals here. */
 #include <criterion/criterion.h>
+#include <float.h>
 #include <gmp.h>
 #include <math.h>
 #include <phibal/reference_capacity.h>
+#include <phibal/reference_quantile.h>
 #include <phibal/reference_sinkhorn.h>
 #include <phibal/reference_zero_experts.h>
 #include <string.h>
@@ -199,4 +201,53 @@ Test(sinkhorn, padding_is_not_looked_at_and_a_logit_is_named) {
   for (int i = 0; i < 6; i++) cr_assert(is(&plan[i], 0));
   ok(phibal_reference_sinkhorn(0, 2, 4, logits, NULL, PRECISION, plan));
   phibal_enclosure_vector_clear(plan, 6);
+}
+
+static phibal_router router_of(int32_t active, int32_t experts) {
+  return (phibal_router){.experts = experts, .active = active, .scale = 1};
+}
+
+Test(quantile, the_cut_off_is_the_selection_score_that_k_others_precede) {
+  const phibal_router router = router_of(1, 3);
+  /* With the bias: 4, 4, 2, so that expert 0 is selected and expert 1 cut off; then padding, which
+     is not looked at; then 0x1p60 and two that are 0 beside it. */
+  const float logits[] = {4, 1, 2, NAN, INFINITY, 0, 0x1p60f, 0x1p-30f, -1}, bias[] = {0, 3, 0};
+  const uint8_t mask[] = {1, 0, 1};
+  float required[9];
+  ok(phibal_reference_quantile_required(&router, 3, logits, bias, mask, required));
+  const float first[] = {0, 3, 2}, last[] = {-0x1p60f, 3, 4};
+  for (int e = 0; e < 3; e++) {
+    cr_expect_eq(required[3 * e], first[e], "expert %d: %g", e, (double)required[3 * e]);
+    cr_expect(isinf(required[3 * e + 1]) && required[3 * e + 1] > 0);
+    cr_expect_eq(required[3 * e + 2], last[e], "expert %d: %g", e, (double)required[3 * e + 2]);
+  }
+  ok(phibal_reference_quantile_required(&router, 1, logits, NULL, NULL, required));
+  const float plain[] = {-2, 1, 0};
+  for (int e = 0; e < 3; e++) cr_expect_eq(required[e], plain[e]);
+}
+
+Test(quantile, what_has_no_cut_off_or_no_number_is_refused) {
+  phibal_router router = router_of(0, 2);
+  const float logits[] = {1, 2}, wide[] = {FLT_MAX, -FLT_MAX}, nan[] = {0, NAN};
+  const float infinite[] = {0, INFINITY};
+  float required[2];
+  const int32_t unfit[] = {-1, 0, 2, 3, INT32_MAX};
+  for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+    router.active = unfit[i];
+    refused(phibal_reference_quantile_required(&router, 1, logits, NULL, NULL, required),
+            PHIBAL_ERROR_ARGUMENT, "of 2 experts");
+  }
+  router = router_of(1, 2);
+  refused(phibal_reference_quantile_required(&router, -1, logits, NULL, NULL, required),
+          PHIBAL_ERROR_ARGUMENT, "-1 tokens");
+  refused(phibal_reference_quantile_required(&router, 1, nan, NULL, NULL, required),
+          PHIBAL_ERROR_NONFINITE, "element 1 of the logits");
+  refused(phibal_reference_quantile_required(&router, 1, logits, infinite, NULL, required),
+          PHIBAL_ERROR_NONFINITE, "element 1 of the bias");
+  refused(phibal_reference_quantile_required(&router, 1, wide, NULL, NULL, required),
+          PHIBAL_ERROR_NONFINITE, "expert 0");
+  router.group_score = PHIBAL_GROUP_LARGEST;
+  router.groups = 2, router.active_groups = 1;
+  refused(phibal_reference_quantile_required(&router, 1, logits, NULL, NULL, required),
+          PHIBAL_ERROR_UNSUPPORTED, "groups");
 }

@@ -6,6 +6,7 @@
 #include <phibal/reference_moe.h>
 #ifdef __FRAMAC__
 #include <phibal/acsl/quantile.h>
+#include <phibal/acsl/quantile_required.h>
 #endif
 
 #ifdef __cplusplus
@@ -16,13 +17,41 @@ extern "C" {
 #define PHIBAL_REFERENCE_QUANTILE_TOKENS ((int64_t)1 << 43)
 
 /* (L7) required[e][t] = cut-off of token t - its score for expert e, in binary64 and then binary32.
-     router   k < E
+     router   1 <= k < E; no groups: else PHIBAL_ERROR_UNSUPPORTED
      logits   [T][E]
      bias     [E] that of the selection, or null
      mask     [T] 0 marks padding, for which all experts get +infinity; or null
      required [E][T] out
    PHIBAL_ERROR_NONFINITE names what is not a finite number: of the unmasked tokens a logit, the
    bias, a score, or the result. */
+/*@ requires router != \null ==> \valid_read(router);
+    requires router != \null && logits != \null ==>
+      \valid_read(logits + (0 .. tokens * router->experts - 1));
+    requires router != \null && bias != \null ==> \valid_read(bias + (0 .. router->experts - 1));
+    requires mask != \null ==> \valid_read(mask + (0 .. tokens - 1));
+    requires router != \null && required != \null ==>
+      \valid(required + (0 .. tokens * router->experts - 1));
+    requires router != \null && required != \null && logits != \null ==>
+      \separated(required + (0 .. tokens * router->experts - 1),
+                 logits + (0 .. tokens * router->experts - 1));
+    requires router != \null && required != \null && bias != \null ==>
+      \separated(required + (0 .. tokens * router->experts - 1),
+                 bias + (0 .. router->experts - 1));
+    terminates \true;
+    exits \false;
+    assigns required[0 .. tokens * router->experts - 1], TOKEN_ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
+      same{Pre, Here}(r);
+    ensures padding: \result == PHIBAL_OK ==> \forall integer i, e; 0 <= i < tokens &&
+      unmasked(mask, i) != 1 && 0 <= e < \old(router->experts) ==>
+        \is_plus_infinity(required[element(e, tokens, i)]);
+    ensures value: \result == PHIBAL_OK ==> \forall integer i, e; 0 <= i < tokens &&
+      unmasked(mask, i) == 1 && 0 <= e < \old(router->experts) ==>
+        \is_finite(required[element(e, tokens, i)]) &&
+        required_is{Pre}(\old(router->gate), logits + i * \old(router->experts), bias,
+                         \old(router->experts), \old(router->active), e,
+                         (real)\at(required[element(e, tokens, i)], Post)); */
 phibal_status phibal_reference_quantile_required(const phibal_router *router, int64_t tokens,
                                                  const float *logits, const float *bias,
                                                  const uint8_t *mask, float *required);
