@@ -63,6 +63,8 @@
 #define router_logits_largest phibal_inside_router_logits_largest
 #define router_reference phibal_inside_router_reference
 #define router_sigmoid phibal_inside_router_sigmoid
+#define router_softplus_slope phibal_inside_router_softplus_slope
+#define router_softplus_weight phibal_inside_router_softplus_weight
 #define router_weight phibal_inside_router_weight
 #define router_weights_normalise phibal_inside_router_weights_normalise
 #define search_root phibal_inside_search_root

@@ -1,7 +1,7 @@
 /* Routers of any description: gates with another normalisation (R5n), (R5e), of square roots of
    softplus (R5s) or that leave out experts (R5z), forward and backward; selections by probabilities
    (R2p), and selections that are given. The rest is that of the router without (router.c). */
-#include "router_work.h"
+#include "router_softplus.h"
 #include <phibal/reference_router.h>
 #include <phibal/rounding.h>
 
@@ -98,38 +98,10 @@ static phibal_status experts_check(const char *name, int32_t E, int32_t k, const
   return PHIBAL_OK;
 }
 
-/* z = log(1 + e^x) for x >= 0, and log(1 + e^x) / e^x for x < 0: never near 0, nor 0 where e^x
-   vanishes. Below -8 times the precision it is within e^x of 1, from below. */
-static phibal_status softplus_relative(phibal_reference_token *t, float x, phibal_enclosure *z) {
-  operation_set_float(&t->factor, x >= 0.0f ? -x : x);
-  phibal_enclosure_exp(&t->factor, &t->factor);
-  if (x < -8.0f * (float)t->precision) {
-    TRY(phibal_enclosure_sub(z, &t->one, &t->factor));
-    phibal_enclosure_hull(z, z, &t->one);
-    return PHIBAL_OK;
-  }
-  TRY(phibal_enclosure_log1p(z, &t->factor));
-  if (x < 0.0f) return phibal_enclosure_div(z, z, &t->factor);
-  operation_set_float(&t->factor, x);
-  return phibal_enclosure_add(z, z, &t->factor);
-}
-
-/* z = sqrt(log(1 + e^x)) e^(-reference/2), reference <= 0. */
-static phibal_status sqrt_softplus_weight(phibal_reference_token *t, float x, float reference,
-                                          phibal_enclosure *z) {
-  TRY(softplus_relative(t, x, z));
-  operation_set_float(&t->term, x < 0.0f ? x : 0.0f);
-  operation_set_float(&t->factor, reference);
-  TRY(phibal_enclosure_sub(&t->term, &t->term, &t->factor));
-  phibal_enclosure_exp(&t->term, &t->term);
-  TRY(phibal_enclosure_mul(z, z, &t->term));
-  return phibal_enclosure_sqrt(z, z);
-}
-
 /* z = exp(x), sigma(x) or sqrt(softplus(x)), relative to the reference (router_weights.c). */
 static phibal_status described_weight(phibal_reference_token *t, const phibal_router *router,
                                       float x, float reference, phibal_enclosure *z) {
-  if (router->gate == PHIBAL_GATE_SQRT_SOFTPLUS) return sqrt_softplus_weight(t, x, reference, z);
+  if (router->gate == PHIBAL_GATE_SQRT_SOFTPLUS) return router_softplus_weight(t, x, reference, z);
   return router_weight(t, router, x, reference, z);
 }
 
@@ -137,17 +109,14 @@ static float described_reference(const phibal_router *router, float largest) {
   return has_scores(router) && largest > 0.0f ? 0.0f : largest;
 }
 
-/* z = the derivative of log y, y the score: 1 - sigma(x), or sigma(x) / (2 softplus(x)), which for
-   x < 0 is sigma(-x) e^x / (2 softplus(x)). 1 for gates without scores. */
+/* z = the derivative of log y, y the score: 1 - sigma(x), or sigma(x) / (2 softplus(x)). 1 for
+   gates without scores. */
 static phibal_status described_slope(phibal_reference_token *t, const phibal_router *router,
                                      float x, phibal_enclosure *z) {
-  phibal_enclosure_set_si(z, 1);
   if (router->gate == PHIBAL_GATE_SIGMOID) return router_sigmoid(t, -x, z);
-  if (router->gate != PHIBAL_GATE_SQRT_SOFTPLUS) return PHIBAL_OK;
-  TRY(softplus_relative(t, x, &t->term));
-  TRY(phibal_enclosure_add(&t->term, &t->term, &t->term));
-  TRY(router_sigmoid(t, fabsf(x), z));
-  return phibal_enclosure_div(z, z, &t->term);
+  if (router->gate == PHIBAL_GATE_SQRT_SOFTPLUS) return router_softplus_slope(t, x, z);
+  phibal_enclosure_set_si(z, 1);
+  return PHIBAL_OK;
 }
 
 /* (R1s) of square roots of softplus. */
@@ -155,7 +124,7 @@ static phibal_status sqrt_softplus_probabilities(phibal_reference_token *t,
                                                  const phibal_router *router, const float *logits) {
   const float reference = described_reference(router, router_logits_largest(t->experts, logits));
   for (int32_t e = 0; e < t->experts; e++)
-    TRY(sqrt_softplus_weight(t, logits[e], reference, &t->weight[e]));
+    TRY(router_softplus_weight(t, logits[e], reference, &t->weight[e]));
   return router_weights_normalise(t->experts, t->weight, &t->total, t->probability);
 }
 
@@ -180,7 +149,7 @@ static phibal_status described_select(phibal_reference_token *t, const phibal_ro
     double nearest = 0.0;
     if (router->score == PHIBAL_SCORE_OF_GATE) {
       score = &t->part[0];
-      TRY(sqrt_softplus_weight(t, logits[e], 0.0f, score));
+      TRY(router_softplus_weight(t, logits[e], 0.0f, score));
     }
     if (!phibal_round_enclosure(score, PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, &nearest))
       return phibal_status_set(PHIBAL_ERROR_UNDECIDED,

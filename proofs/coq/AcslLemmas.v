@@ -899,3 +899,50 @@ Qed.
 Theorem renyi_dual_power_positive : forall a y : R, acsl_renyi_valid a /\ y < 0 ->
   0 < acsl_raised (- y) (- acsl_renyi_exponent a).
 Proof. intros a y [_ Hy]. apply raised_gt0. lra. Qed.
+
+(* The router's scores that are square roots of softplus. *)
+Lemma softplus_of_positive a : 0 < acsl_softplus_of a.
+Proof. unfold acsl_softplus_of, acsl_e_. rewrite <- ln_1. apply ln_increasing; pose proof (exp_pos a); lra. Qed.
+Theorem softplus_relative_positive : forall a : R, 0 < acsl_softplus_relative a.
+Proof.
+  intros a. pose proof (softplus_of_positive a). unfold acsl_softplus_relative, acsl_e_. destruct Rlt_dec; [ | easy].
+  apply Rdiv_lt_0_compat; [easy | apply exp_pos].
+Qed.
+Theorem softplus_relative_near_one : forall a : R, a < 0 ->
+  1 - acsl_e_ a <= acsl_softplus_relative a /\ acsl_softplus_relative a <= 1.
+Proof.
+  intros a Ha. unfold acsl_softplus_relative, acsl_softplus_of, acsl_e_. destruct Rlt_dec; [ | lra].
+  pose proof (exp_pos a) as P. split.
+  - (* ln (1 + u) = - ln (1 - u/(1 + u)) >= u/(1 + u) *)
+    apply Rmult_le_reg_r with (exp a); [easy | ]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+    assert (L : / (1 + exp a) - 1 >= ln (/ (1 + exp a))).
+    { apply Rle_ge. pose proof (exp_ineq1_le (ln (/ (1 + exp a)))) as E.
+      rewrite exp_ln in E by (apply Rinv_0_lt_compat; lra). lra. }
+    rewrite ln_Rinv in L by lra.
+    assert (/ (1 + exp a) <= 1 - (1 - exp a) * exp a); [ | lra].
+    apply Rmult_le_reg_r with (1 + exp a); [lra | ]. rewrite Rinv_l by lra. nra.
+  - apply Rmult_le_reg_r with (exp a); [easy | ]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r, Rmult_1_l by lra.
+    pose proof (exp_ineq1_le (ln (1 + exp a))) as E. rewrite exp_ln in E by lra. lra.
+Qed.
+Theorem softplus_of_reflected : forall a : R, ln (1 + acsl_e_ (- a)) + a = acsl_softplus_of a.
+Proof.
+  intros a. unfold acsl_softplus_of, acsl_e_. pose proof (exp_pos a). pose proof (exp_pos (- a)).
+  rewrite <- (ln_exp a) at 2. rewrite <- ln_mult by lra. f_equal. rewrite Rmult_plus_distr_r, <- exp_plus, Rplus_opp_l, exp_0. lra.
+Qed.
+Theorem softplus_rescaled : forall a r d : R, d = (if Rlt_dec a 0 then a else 0) - r ->
+  acsl_softplus_relative a * acsl_e_ d = acsl_softplus_of a * acsl_shrink r /\
+  0 <= acsl_softplus_of a * acsl_shrink r.
+Proof.
+  intros a r d ->. pose proof (softplus_of_positive a). split.
+  - unfold acsl_softplus_relative, acsl_shrink, acsl_e_. pose proof (exp_pos a).
+    destruct Rlt_dec; unfold Rminus; rewrite exp_plus; [field; lra | rewrite exp_0; ring].
+  - apply Rmult_le_pos; [lra | apply Rlt_le, exp_pos].
+Qed.
+Theorem softplus_slope_relative : forall a : R,
+  acsl_logistic (Rabs a) / (2 * acsl_softplus_relative a) = acsl_softplus_slope a.
+Proof.
+  intros a. pose proof (softplus_of_positive a). unfold acsl_softplus_slope, acsl_softplus_relative, acsl_logistic, acsl_e_.
+  pose proof (exp_pos a). destruct Rlt_dec as [N | N].
+  - rewrite Rabs_left, Ropp_involutive, exp_Ropp by easy. field. lra.
+  - rewrite Rabs_right by lra. reflexivity.
+Qed.

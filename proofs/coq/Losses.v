@@ -66,6 +66,27 @@ intros HE d. evar_last.
   + intros a. unfold sigmoid. assert (P := exp_pos (- a)). auto_derive; [lra | ]. field. lra.
 - unfold dot, normalised, Rdiv. apply Rsum_ext. intros; ring.
 Qed.
+(* (R5s): the scores sqrt(log(1 + e^x)). *)
+Definition sqrt_softplus a := sqrt (ln (1 + exp a)).
+Theorem sqrt_softplus_gradient E x q : (0 < E)%nat ->
+  has_grad E (fun x => dot E (normalised E sqrt_softplus x) q) x
+    (fun j => normalised E sqrt_softplus x j * (sigmoid (x j) / (2 * ln (1 + exp (x j)))) *
+      (q j - dot E (normalised E sqrt_softplus x) q)).
+Proof.
+intros HE d.
+assert (L : forall a, 0 < ln (1 + exp a)).
+{ intros a. rewrite <- ln_1. apply ln_increasing; assert (P := exp_pos a); lra. }
+evar_last.
+- apply (normalised_gradient E sqrt_softplus
+    (fun a => sqrt_softplus a * (sigmoid a / (2 * ln (1 + exp a))))); auto.
+  + intros a. now apply sqrt_lt_R0.
+  + intros a. unfold sqrt_softplus, sigmoid. assert (P := exp_pos a). specialize (L a).
+    auto_derive; [repeat split; auto; lra | ].
+    assert (R := sqrt_lt_R0 _ L). assert (S := sqrt_sqrt (ln (1 + exp a)) ltac:(lra)).
+    rewrite exp_Ropp. set (l := ln (1 + exp a)) in *. set (r := sqrt l) in *. clearbody r.
+    rewrite <- S. field. repeat split; lra.
+- unfold dot, normalised, Rdiv. apply Rsum_ext. intros; ring.
+Qed.
 
 (* (L2), rows sum to 0; (M3), a constant that is added to all prices changes no gradient: where the
    weights p_j sum to 1. *)

@@ -1,8 +1,9 @@
 /* The reference of routers whose gates have another normalisation (R5n), (R5e), are square roots of
    softplus (R5s) or leave out experts (R5z), that select by probabilities (R2p), or whose selection
    is given; of all others it has the results of <phibal/reference_moe.h>, whose conventions hold.
-   It is not proved. Selecting by probabilities it compares the binary32 numbers nearest to them;
-   PHIBAL_ERROR_UNDECIDED where the token's precision does not tell which one is. */
+   It is not proved, but for one logit's score (R5s). Selecting by probabilities it compares the
+   binary32 numbers nearest to them; PHIBAL_ERROR_UNDECIDED where the token's precision does not
+   tell which one is. */
 #ifndef PHIBAL_REFERENCE_ROUTER_H
 #define PHIBAL_REFERENCE_ROUTER_H
 
