@@ -3,15 +3,19 @@
    integers, which have no order.
 
    Scaled numbers and averages: a thread for each, 8 bytes. A round of the order statistic: a block
-   for each row, 4 bytes of a token, of all 32 rounds what quantile.cu does in one launch.
+   for each row, 4 bytes of a token, of all rounds what quantile.cu does in one launch.
    Histograms: a block for each expert, 4 bytes and an atomic addition of a token; the bins are read
    once by one warp of each expert. Not measured yet. */
 #include "kernels/core/balance.h"
 #include "kernels/core/router.h"
 #include "block.h"
+#include "order_statistic.h"
 #include "kernels/cuda/trainer.h"
 
 enum { STATE_THREADS = 256, STATE_BLOCKS = 4 };
+static_assert(PHIBAL_CUDA_QUANTILE_ROUNDS == ORDER_ROUNDS &&
+                  PHIBAL_CUDA_QUANTILE_BOUNDS == ORDER_BOUNDS,
+              "the rounds of trainer.h are those of order_statistic.h");
 
 static launch_shape state_shape(int64_t n, const phibal_cuda *call) {
   return {blocks_for(call, (n + STATE_THREADS - 1) / STATE_THREADS, STATE_BLOCKS), STATE_THREADS,
@@ -73,41 +77,32 @@ typedef struct required_rows {
 
 /* As quantile.cu, a round at a time. */
 static __global__ void __launch_bounds__(STATE_THREADS)
-    round_kernel(required_rows a, int round, int32_t *low, int32_t *high, uint64_t *count,
+    round_kernel(required_rows a, int round, int32_t *low, int32_t *high, uint64_t *counts,
                  float *quantile) {
   SHARED_ARRAY(int32_t, range, 2);
+  SHARED_ARRAY(device_sum, count, ORDER_BOUNDS);
   const int thread = (int)threadIdx.x;
-  const int32_t none = 0x7f800000; /* the key of +infinity */
   for (int64_t e = blockIdx.x; e < a.rows; e += gridDim.x) {
+    uint64_t *of_row = counts + e * ORDER_BOUNDS;
     if (thread == 0) {
-      int32_t from = round == 0 ? -none : low[e], to = round == 0 ? none : high[e];
-      if (from != to) {
-        const int32_t middle = (int32_t)(((int64_t)from + to) >> 1);
-        if (round > 0 && (int64_t)count[e] >= a.place)
-          to = middle;
-        else if (round > 0)
-          from = middle + 1;
-      }
-      range[0] = low[e] = from;
-      range[1] = high[e] = to;
+      key_range keys = {-ORDER_INFINITE, ORDER_INFINITE};
+      if (round > 0)
+        keys =
+            order_narrowed({low[e], high[e]}, a.place, [=](int j) { return (int64_t)of_row[j]; });
+      range[0] = low[e] = keys.low;
+      range[1] = high[e] = keys.high;
     }
     __syncthreads();
-    const int32_t from = range[0], to = range[1];
+    const key_range keys = {range[0], range[1]};
     if (round == PHIBAL_CUDA_QUANTILE_ROUNDS) {
       if (thread == 0) {
-        if (from == none) failure_report(a.failure, e, 0, FAILURE_REQUIRED);
-        quantile[e] = core_float_from_key(from) + 0.0f;
+        if (keys.low == ORDER_INFINITE) failure_report(a.failure, e, 0, FAILURE_REQUIRED);
+        quantile[e] = core_float_from_key(keys.low) + 0.0f;
       }
     } else {
-      const float bound = core_float_from_key((int32_t)(((int64_t)from + to) >> 1));
-      uint64_t own = 0;
-      for (int64_t t = thread; t < a.tokens; t += STATE_THREADS) {
-        const float x = a.required[e * a.stride + t];
-        own += x <= bound;
-        if (round == 0 && x != x) failure_report(a.failure, e, 0, FAILURE_REQUIRED);
-      }
-      own = block_sum(own);
-      if (thread == 0) count[e] = own;
+      if (order_count(a.required + e * a.stride, a.tokens, keys, count) && round == 0)
+        failure_report(a.failure, e, 0, FAILURE_REQUIRED);
+      if (thread < ORDER_BOUNDS) of_row[thread] = count[thread];
     }
     __syncthreads();
   }
@@ -116,8 +111,8 @@ static __global__ void __launch_bounds__(STATE_THREADS)
 static phibal_status rows_check(const char *name, const required_rows &a, const phibal_cuda *call) {
   phibal_status status = call_check(name, call, 0);
   if (status != PHIBAL_OK) return status;
-  if (a.rows < 1 || a.tokens < 0 || a.stride < a.tokens || a.place < 1 ||
-      (a.tokens > 0 && !a.required))
+  if (a.rows < 1 || a.tokens < 0 || a.tokens > ORDER_NUMBERS || a.stride < a.tokens ||
+      a.place < 1 || (a.tokens > 0 && !a.required))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: place %lld of %lld rows, %lld tokens in rows of %lld, or a null "
                              "array",
@@ -128,16 +123,16 @@ static phibal_status rows_check(const char *name, const required_rows &a, const 
 
 phibal_status phibal_cuda_quantile_round(int32_t round, int64_t rows, int64_t tokens,
                                          int64_t stride, const float *required, int64_t place,
-                                         int32_t *low, int32_t *high, uint64_t *count,
+                                         int32_t *low, int32_t *high, uint64_t *counts,
                                          float *quantile, const phibal_cuda *call) {
   const char *name = "round of a quantile";
   const required_rows a = {rows, tokens, stride, place, required, call ? call->failure : nullptr};
   phibal_status status = rows_check(name, a, call);
   if (status != PHIBAL_OK) return status;
-  if (round < 0 || round > PHIBAL_CUDA_QUANTILE_ROUNDS || !low || !high || !count || !quantile)
+  if (round < 0 || round > PHIBAL_CUDA_QUANTILE_ROUNDS || !low || !high || !counts || !quantile)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s %d, or a null array", name, round);
   const launch_shape shape = {blocks_for(call, rows, STATE_BLOCKS), STATE_THREADS, 0};
-  return launch(name, round_kernel, shape, call, a, (int)round, low, high, count, quantile);
+  return launch(name, round_kernel, shape, call, a, (int)round, low, high, counts, quantile);
 }
 
 static __global__ void __launch_bounds__(STATE_THREADS)

@@ -258,13 +258,14 @@ phibal_status phibal_cuda_average(int64_t n, float eta, const float *x, float *t
                                   const phibal_cuda *call);
 
 /* (L7) over ranks, of rows of required biases: PHIBAL_CUDA_QUANTILE_ROUNDS and one more, from 0 on,
-   between which the caller adds up `count` [rows] over the ranks. A round narrows the keys low ..
-   high [rows] by what was counted, and counts anew; the last one writes the quantiles. `tokens` may
-   be 0. Failures as phibal_cuda_quantile's. */
-#define PHIBAL_CUDA_QUANTILE_ROUNDS 32
+   between which the caller adds up `counts` [rows][PHIBAL_CUDA_QUANTILE_BOUNDS] over the ranks. A
+   round narrows the keys low .. high [rows] by what was counted, and counts anew; the last one
+   writes the quantiles. `tokens` may be 0. Failures as phibal_cuda_quantile's. */
+#define PHIBAL_CUDA_QUANTILE_ROUNDS 8
+#define PHIBAL_CUDA_QUANTILE_BOUNDS 15
 phibal_status phibal_cuda_quantile_round(int32_t round, int64_t rows, int64_t tokens,
                                          int64_t stride, const float *required, int64_t place,
-                                         int32_t *low, int32_t *high, uint64_t *count,
+                                         int32_t *low, int32_t *high, uint64_t *counts,
                                          float *quantile, const phibal_cuda *call);
 
 /* (L8) range [layers][2] = min_e low[e] - by and max_e high[e] + by of [layers][E] numbers. */

@@ -124,17 +124,13 @@ phibal_status device_balance_require(device *d, int32_t layer, int32_t moe_layer
 static phibal_status order_statistic(device *d, int64_t place, float *quantile) {
   const device_library *l = &d->library;
   const device_quantiles *q = &d->quantiles;
-  const int32_t E = d->model.config.experts, L = d->model.moe_layers;
-  const int64_t rows = (int64_t)L * E;
+  const int64_t rows = (int64_t)d->model.moe_layers * d->model.config.experts;
   phibal_status status = PHIBAL_OK;
-  for (int32_t i = 0; i < L && !d->ranks && !status; i++)
-    status = l->quantile(E, q->tokens, q->room, q->required + (int64_t)i * E * q->room, place,
-                         quantile + (int64_t)i * E, &d->call);
-  for (int32_t round = 0; round <= PHIBAL_CUDA_QUANTILE_ROUNDS && d->ranks && !status; round++) {
+  for (int32_t round = 0; round <= PHIBAL_CUDA_QUANTILE_ROUNDS && !status; round++) {
     status = l->quantile_round(round, rows, q->tokens, q->room, q->required, place, q->low, q->high,
-                               q->below, quantile, &d->call);
-    if (round < PHIBAL_CUDA_QUANTILE_ROUNDS)
-      RUN(l->ranks_sum_integers(d->ranks, rows, q->below, &d->call));
+                               q->counts, quantile, &d->call);
+    if (round < PHIBAL_CUDA_QUANTILE_ROUNDS && d->ranks)
+      RUN(l->ranks_sum_integers(d->ranks, rows * PHIBAL_CUDA_QUANTILE_BOUNDS, q->counts, &d->call));
   }
   return status;
 }

@@ -65,7 +65,6 @@
   X(scale)                                                                                         \
   X(average)                                                                                       \
   X(quantile_required)                                                                             \
-  X(quantile)                                                                                      \
   X(quantile_round)                                                                                \
   X(quantile_range)                                                                                \
   X(quantile_histogram)                                                                            \
@@ -112,13 +111,13 @@ typedef struct device_sums {
 } device_sums;
 
 /* Quantile balancing, as model_required, of all layers: what each token of the step so far would
-   need. Of the order statistic over ranks: keys and counts of each row. Of the histogram: its
+   need. Of the order statistic: keys and counts of each row. Of the histogram: its
    ranges and the counts of one layer, which are 0 between layers. */
 typedef struct device_quantiles {
   float *required; /* [moe layers][E][room] */
   int64_t tokens, room;
   int32_t *low, *high; /* [moe layers][E] */
-  uint64_t *below;     /* [moe layers][E] */
+  uint64_t *counts;    /* [moe layers][E][PHIBAL_CUDA_QUANTILE_BOUNDS] */
   float *range;        /* [moe layers][2] */
   uint64_t *histogram; /* [E][bins] */
 } device_quantiles;

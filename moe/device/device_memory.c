@@ -12,11 +12,9 @@ static void allocate_quantiles(device *d, arena *a) {
   if (m->balance.method != BALANCE_QUANTILE) return;
   q->room = (int64_t)d->most_calls * m->batch * m->config.sequence;
   q->required = arena_take(a, rows * q->room, sizeof *q->required);
-  if (d->ranks) {
-    q->low = arena_take(a, rows, sizeof *q->low);
-    q->high = arena_take(a, rows, sizeof *q->high);
-    q->below = arena_take(a, rows, sizeof *q->below);
-  }
+  q->low = arena_take(a, rows, sizeof *q->low);
+  q->high = arena_take(a, rows, sizeof *q->high);
+  q->counts = arena_take(a, rows * PHIBAL_CUDA_QUANTILE_BOUNDS, sizeof *q->counts);
   if (!m->balance.quantile_bins) return;
   q->range = arena_take(a, 2 * m->moe_layers, sizeof *q->range);
   q->histogram = arena_take(a, E * m->balance.quantile_bins, sizeof *q->histogram);

@@ -362,6 +362,14 @@ inline unsigned __reduce_min_sync(unsigned mask, unsigned value, CUDA_PLACE) {
 inline int __reduce_min_sync(unsigned mask, int value, CUDA_PLACE) {
   return cuda_on_host_reduce("__reduce_min_sync", mask, value, false, file, line);
 }
+inline unsigned __reduce_add_sync(unsigned mask, unsigned value, CUDA_PLACE) {
+  uint64_t seen[32];
+  cuda_on_host::warp_exchange("__reduce_add_sync", mask, value, {file, line}, seen);
+  unsigned sum = 0;
+  for (unsigned l = 0; l < 32; l++)
+    if (mask >> l & 1) sum += (unsigned)seen[l];
+  return sum;
+}
 
 /* On global memory; a thread is never interrupted here. */
 template <class T, class U> CUDA_ON_HOST_QUIET T atomicAdd(T *address, U value) {

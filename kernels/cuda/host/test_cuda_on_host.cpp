@@ -361,10 +361,11 @@ static __global__ void collectives(int *x) {
   x[8 * n + i] = __any_sync(ALL_LANES, i == 31);
   double wide = __shfl_xor_sync(ALL_LANES, 0.1 * i, 1);
   x[9 * n + i] = wide == 0.1 * (i ^ 1);
+  x[10 * n + i] = (int)__reduce_add_sync(ALL_LANES, i == 9 ? -1u : (unsigned)i);
 }
 
 Test(cuda_on_host, collectives_are_those_of_the_device) {
-  int x[10 * 32];
+  int x[11 * 32];
   cr_expect_eq(RUN(collectives, 1, 32, x), PHIBAL_OK, "%s", phibal_status_message());
   for (int i = 0; i < 32; i++) {
     unsigned ballot = 0, match = 0;
@@ -382,8 +383,9 @@ Test(cuda_on_host, collectives_are_those_of_the_device) {
                     -1,
                     2,
                     1,
-                    1};
-    for (int c = 0; c < 10; c++)
+                    1,
+                    31 * 16 - 9 - 1};
+    for (int c = 0; c < 11; c++)
       cr_expect_eq(x[c * 32 + i], wanted[c], "collective %d, lane %d: %d, not %d", c, i,
                    x[c * 32 + i], wanted[c]);
   }

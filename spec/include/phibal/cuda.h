@@ -111,8 +111,8 @@ typedef struct phibal_cuda_balance {
    and gets no outputs. */
 phibal_status phibal_cuda_balance_step(const phibal_cuda_balance *balance, const phibal_cuda *call);
 
-/* (L7) No workspace. The order statistic of one device's tokens: tokens >= 1, and place at most
-   that. What the CPU's functions refuse in the data is reported; outputs are then unspecified. */
+/* (L7) No workspace. The order statistic of one device's tokens: 1 <= place <= tokens <= 2^34. What
+   the CPU's functions refuse in the data is reported; outputs are then unspecified. */
 phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t tokens,
                                             const float *logits, const float *bias,
                                             const uint8_t *mask, int64_t stride, float *required,

@@ -70,8 +70,13 @@ slots in another order|combine.cu|combine|combine|other bits|s/for (int32_t s = 
 product rounded before it is added|vector.h|combine|combine|other bits|s/return __builtin_fmaf(a, b, c);/return a * b + c;/
 cut-off read before it is written|quantile.cu|quantile|quantile|nothing wrote|/cutoff\[0\] = own;/,/const double cut/s/__syncthreads();//
 equal scores of one rank|quantile.cu|quantile|quantile|FAIL|s/ || (other == own \&\& j < e)//
-counts read before all have counted|quantile.cu|quantile|quantile|race|/shared_add(count, round, own);/,/if (low == high)/s/__syncthreads();//
-fewer halvings|quantile.cu|quantile|quantile|other bits|s/round < 32/round < 30/
+counts read before all have counted|order_statistic.h|quantile|quantile|nothing wrote|/count\[thread\] = all;/,/return nan/s/__syncthreads();//
+warps added before all have counted|order_statistic.h|quantile|quantile|nothing wrote|/part\[thread \/ WARP/,/if (thread < ORDER/s/__syncthreads();//
+fewer rounds|quantile.cu|quantile|quantile|other bits|s/round < ORDER_ROUNDS; round/round < ORDER_ROUNDS - 1; round/
+numbers below a bound, not up to it|order_statistic.h|quantile|quantile|other bits|s/x <= bound\[j\]/x < bound[j]/
+parts that leave the last keys out|order_statistic.h|quantile|quantile|other bits|s/(int64_t)r.high - r.low + ORDER_PARTS)/(int64_t)r.high - r.low)/
+the part behind that of the place|order_statistic.h|quantile|quantile|too few|s/count(j) >= place/count(j) > place/
+bounds of the round before|order_statistic.h|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/low = bound + 1;/low = bound;/
 required of biased scores|quantile.cu|quantile|quantile|other bits|s/cut - required_score(router.gate, x\[e\], 0.0)/cut - score[e]/
 gates counted before all have|capacity.cu|capacity|capacity|race|/shared_add(count, round, own);/,/const int64_t reach/s/__syncthreads();//
 refusal overwritten before it is read|capacity.cu|capacity|capacity|race|/const bool stop/,/if (stop)/s/__syncthreads();//
@@ -195,7 +200,7 @@ required biases of the step before|moe/device/device.c|device|device_balance/qua
 place of the tokens and the padding|moe/device/device_balance.c|device|device_balance/quantile|FAIL|s/m->config.active, m->global.tokens);/m->config.active, d->quantiles.tokens);/
 quantiles of logits where probabilities select|moe/device/device_ffn.c|device|device_balance/quantile|FAIL|s/probabilities = balance_probabilities(m);/probabilities = NULL;/
 ranges of the biases before|moe/device/device_balance.c|device|device_balance/quantile|FAIL|s/low = known ? m->bias/low = known ? d->mean/
-counts of a round not over all tokens|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/if (thread == 0) count\[e\] = own;/if (thread == 0 \&\& round < 31) count[e] = own;/
+counts of a round not over all tokens|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/if (thread < ORDER_BOUNDS) of_row/if (thread < ORDER_BOUNDS \&\& round < 7) of_row/
 bins of the layer before|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_of*|FAIL|s/row\[i\] = 0;/row[i] += 0;/
 stretch of bins that begins late|balance_trainer.cu|balance_trainer|cuda_trainer/quantiles_of*|FAIL|s/before += i < thread ? n : 0;/before += i <= thread ? n : 0;/
 factors' gradient of the last call alone|moe/device/device_ffn.c|device|device_balance/gates*|FAIL|s/RUN(l->add(c->experts, PHIBAL_ROWS_F32, d->factor_gradient, g->factor, &d->call));/RUN(l->copy(g->factor, d->factor_gradient, sizeof(float) * (size_t)c->experts, \&d->call));/

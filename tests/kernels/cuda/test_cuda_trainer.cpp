@@ -234,14 +234,14 @@ Test(cuda_trainer, quantiles_over_ranks) {
       std::vector<uint64_t> count[2];
       for (int i = 0; i < 2; i++) {
         low[i].assign((size_t)ROWS, 77), high[i].assign((size_t)ROWS, 78);
-        count[i].assign((size_t)ROWS, 79);
+        count[i].assign((size_t)ROWS * PHIBAL_CUDA_QUANTILE_BOUNDS, 79);
       }
       for (int32_t round = 0; round <= PHIBAL_CUDA_QUANTILE_ROUNDS; round++) {
         for (int i = 0; i < 2; i++)
           OK(phibal_cuda_quantile_round(round, ROWS, i ? COLUMNS - cut : cut, STRIDE,
                                         x.data() + (i ? cut : 0), place, low[i].data(),
                                         high[i].data(), count[i].data(), got[i].data(), &d.call));
-        for (size_t e = 0; e < (size_t)ROWS; e++)
+        for (size_t e = 0; e < count[0].size(); e++)
           count[0][e] = count[1][e] = count[0][e] + count[1][e];
       }
       cr_expect(same(want, got[0]) && same(want, got[1]), "place %d, %d columns", (int)place,
