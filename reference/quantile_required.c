@@ -49,7 +49,7 @@ static phibal_status token_cutoff(phibal_reference_token *t, const phibal_router
     ensures others: only_token_required{Pre, Here}(required, experts, tokens, i);
     ensures value: \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts ==>
       \is_finite(required[element(e, tokens, i)]) &&
-      (real)required[element(e, tokens, i)] == difference_rounded(cutoff, score[e]); */
+      (real)required[element(e, tokens, i)] == rounded_difference((real)cutoff, (real)score[e]); */
 static phibal_status set_differences(int32_t experts, double cutoff, const double *score,
                                      int64_t tokens, int64_t i, float *required) {
   //@ assert use_floating && use_place && open_place;
@@ -57,7 +57,7 @@ static phibal_status set_differences(int32_t experts, double cutoff, const doubl
       loop invariant others: only_token_required{Pre, Here}(required, experts, tokens, i);
       loop invariant value: \forall integer f; 0 <= f < e ==>
         \is_finite(required[element(f, tokens, i)]) &&
-        (real)required[element(f, tokens, i)] == difference_rounded(cutoff, score[f]);
+        (real)required[element(f, tokens, i)] == rounded_difference((real)cutoff, (real)score[f]);
       loop assigns e, required[0 .. place(experts, tokens) - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
@@ -68,7 +68,7 @@ static phibal_status set_differences(int32_t experts, double cutoff, const doubl
                                (int)e, (double)difference);
     //@ assert wide: (real)wide == (real)\round_double(\NearestEven, (real)cutoff - (real)score[e]);
     //@ assert narrow: (real)difference == (real)\round_float(\NearestEven, (real)wide);
-    //@ assert rounded: (real)difference == difference_rounded(cutoff, score[e]);
+    //@ assert rounded: (real)difference == rounded_difference((real)cutoff, (real)score[e]);
     /*@ assert inside: e * tokens + i == element(e, tokens, i) && 0 <= e * tokens &&
           element(e, tokens, i) < place(experts, tokens); */
     /*@ assert distinct: \forall integer f, j; 0 <= f < experts && 0 <= j < tokens &&
@@ -121,7 +121,7 @@ static phibal_status token_required(phibal_reference_token *t, const phibal_rout
         (real)t->score[e] == router_score{Pre}(router->gate, logits, \null, e); */
   /*@ assert each: \forall integer e; 0 <= e < t->experts ==>
         required_is{Pre}(router->gate, logits, bias, t->experts, t->active - 1, e,
-                         difference_rounded(cutoff, t->score[e])); */
+                         rounded_difference((real)cutoff, (real)t->score[e])); */
   return set_differences(t->experts, cutoff, t->score, tokens, i, required);
 }
 
@@ -245,7 +245,7 @@ static phibal_status tokens_required(phibal_reference_token *t, phibal_router ro
   return PHIBAL_OK;
 }
 
-/* The router is of k + 1 experts. */
+/* As tokens_required, and allocates the token. */
 /*@ requires 0 <= tokens && router.group_score == PHIBAL_GROUP_NONE;
     requires place(tokens, router.experts) <= ROUTING_MAX_SLOTS;
     requires \valid_read(logits + (0 .. place(tokens, router.experts) - 1));
@@ -271,8 +271,9 @@ static phibal_status tokens_required(phibal_reference_token *t, phibal_router ro
         required_is{Pre}(router.gate, logits + place(i, router.experts), bias, router.experts,
                          router.active - 1, e,
                          (real)\at(required[element(e, tokens, i)], Post)); */
-static phibal_status required_by_token(phibal_router router, int64_t tokens, const float *logits,
-                                       const float *bias, const uint8_t *mask, float *required) {
+static phibal_status tokens_required_allocating(phibal_router router, int64_t tokens,
+                                                const float *logits, const float *bias,
+                                                const uint8_t *mask, float *required) {
   //@ assert use_enclosure;
   phibal_reference_token t;
   TRY(phibal_reference_token_init(&t, router.experts, router.active, REQUIRED_PRECISION));
@@ -310,7 +311,8 @@ phibal_status phibal_reference_quantile_required(const phibal_router *router, in
         beyond.active == router->active + 1; */
   //@ ghost product_ordered(tokens, PHIBAL_REFERENCE_QUANTILE_TOKENS, router->experts);
   //@ assert size: place(tokens, router->experts) == tokens * router->experts;
-  const phibal_status status = required_by_token(beyond, tokens, logits, bias, mask, required);
+  const phibal_status status =
+      tokens_required_allocating(beyond, tokens, logits, bias, mask, required);
   /*@ assert rows: \forall integer i; place(i, \at(router->experts, Pre)) ==
         i * \at(router->experts, Pre); */
   /*@ assert value: status == PHIBAL_OK ==> \forall integer i, e; 0 <= i < tokens &&

@@ -7,14 +7,20 @@
 #include <phibal/acsl/softplus_score.h>
 #endif
 
-/* z = sqrt(log(1 + e^x)) e^(-reference/2), reference <= 0. */
-/*@ requires token_scratch(t) && output(z) && \separated(z, t);
-    requires \is_finite(x) && \is_finite(reference);
+/*@ predicate logit_ready{L}(phibal_reference_token *t, float x, phibal_enclosure *z) =
+      token_scratch(t) && output(z) && \separated(z, t) && \is_finite(x);
+    // nothing but z and two temporaries of t was written between A and B
+    predicate logit_done{A, B}(phibal_reference_token *t, phibal_enclosure *z) =
+      enclosure{B}(z) && enclosure{B}(\at(&t->factor, A)) && enclosure{B}(\at(&t->term, A)) &&
+      only_three_written{A, B}(z, \at(&t->factor, A), \at(&t->term, A));
+*/
+
+/* z = sqrt(log(1 + e^x)) e^(-reference/2). */
+/*@ requires logit_ready(t, x, z) && \is_finite(reference);
     terminates \true;
     exits \false;
     assigns *z, t->factor, t->term;
-    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
-    ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
+    ensures logit_done{Pre, Here}(t, z);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures \result == PHIBAL_OK ==>
       in(z, \sqrt(times(softplus_of((real)x), shrink((real)reference)))); */
@@ -22,13 +28,11 @@ phibal_status router_softplus_weight(phibal_reference_token *t, float x, float r
                                      phibal_enclosure *z);
 
 /* z = sigma(x) / (2 log(1 + e^x)), the derivative of the score's logarithm. */
-/*@ requires token_scratch(t) && output(z) && \separated(z, t);
-    requires \is_finite(x);
+/*@ requires logit_ready(t, x, z);
     terminates \true;
     exits \false;
     assigns *z, t->factor, t->term;
-    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
-    ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
+    ensures logit_done{Pre, Here}(t, z);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures \result == PHIBAL_OK ==> in(z, softplus_slope((real)x)); */
 phibal_status router_softplus_slope(phibal_reference_token *t, float x, phibal_enclosure *z);

@@ -103,7 +103,7 @@ KERNELS += [
     Kernel("RMSNorm", "norm", r"norm_forward_row_kernel<float, bfloat16, 8, false>", 128, "stream", ("store", 2), 6),
     Kernel("RMSNorm backward", "norm", r"norm_backward_row_kernel<float, 8, false>", 128, "stream", ("store", 4), 12),
     Kernel("identities and their gradients", "zero_experts", r"zero_kernel", 256, "stream", ("store", 4), 16),
-    Kernel("order statistic, of each of 8 rounds", "quantile", r"quantile_kernel", 256, "stream", ("load", 4), 4),
+    Kernel("a round of an order statistic", "quantile", r"quantile_kernel", 256, "stream", ("load", 4), 4),
     Kernel("histogram of required biases", "balance_trainer", r"histogram_kernel", 256, "stream", ("load", 4), 4),
     Kernel("addition of bfloat16 rows", "embedding", r"rows_kernel<bfloat16, float, 4, true>", 256, "stream", ("store", 4), 10),
 ]

@@ -3,7 +3,7 @@
    integers, which have no order.
 
    Scaled numbers and averages: a thread for each, 8 bytes. A round of the order statistic: a block
-   for each row, 4 bytes of a token, of all rounds what quantile.cu does in one launch.
+   for each row, 4 bytes of a token; quantile.cu makes all rounds in one launch.
    Histograms: a block for each expert, 4 bytes and an atomic addition of a token; the bins are read
    once by one warp of each expert. Not measured yet. */
 #include "kernels/core/balance.h"
@@ -86,9 +86,7 @@ static __global__ void __launch_bounds__(STATE_THREADS)
     uint64_t *of_row = counts + e * ORDER_BOUNDS;
     if (thread == 0) {
       key_range keys = {-ORDER_INFINITE, ORDER_INFINITE};
-      if (round > 0)
-        keys =
-            order_narrowed({low[e], high[e]}, a.place, [=](int j) { return (int64_t)of_row[j]; });
+      if (round > 0) keys = order_narrowed({low[e], high[e]}, a.place, of_row);
       range[0] = low[e] = keys.low;
       range[1] = high[e] = keys.high;
     }

@@ -25,25 +25,25 @@ static __device__ __forceinline__ int32_t order_bound(key_range r, int j) {
   return key < r.high ? (int32_t)key : r.high;
 }
 
-/* What is left when count(j) numbers are at most the last key of part j. */
-template <class Count>
+/* What is left when count[j] numbers are at most the last key of part j. */
+template <class Counts>
 static __device__ __forceinline__ key_range order_narrowed(key_range r, int64_t place,
-                                                           Count count) {
+                                                           Counts count) {
   int32_t low = r.low;
   for (int j = 0; j < ORDER_BOUNDS; j++) {
     const int32_t bound = order_bound(r, j);
-    if (count(j) >= place) return {low, bound};
+    if ((int64_t)(device_sum)count[j] >= place) return {low, bound};
     if (bound == r.high) return {bound, bound}; /* NaNs, which are counted nowhere */
     low = bound + 1;
   }
   return {low, r.high};
 }
 
-/* A warp's counts are then below 2^32 where 256 threads or more count. */
+/* The most numbers of a row: of 256 threads a warp then counts 2^31 at most, in 32 bits. */
 static const int64_t ORDER_NUMBERS = (int64_t)1 << 34;
 
-/* count[j] = how many of n <= ORDER_NUMBERS numbers of the row are at most the last key of part j,
-   by the block. Whether the thread saw a NaN. */
+/* count[j] = how many of the row's n numbers, ORDER_NUMBERS at most, are at most the last key of
+   part j. Called by the whole block; returns whether this thread saw a NaN. */
 static __device__ __forceinline__ bool order_count(const float *row, int64_t n, key_range r,
                                                    shared_pointer<device_sum> count) {
   SHARED_ARRAY(device_sum, part, WARP * ORDER_BOUNDS);

@@ -107,7 +107,7 @@ static __global__ void __launch_bounds__(QUANTILE_THREADS)
       if (order_count(required + e * stride, tokens, keys, count) && round == 0)
         failure_report(failure, e, e, FAILURE_REQUIRED);
       if (threadIdx.x == 0) {
-        keys = order_narrowed(keys, place, [=](int j) { return (int64_t)(device_sum)count[j]; });
+        keys = order_narrowed(keys, place, count);
         range[0] = keys.low;
         range[1] = keys.high;
       }

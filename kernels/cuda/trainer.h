@@ -257,10 +257,11 @@ phibal_status phibal_cuda_scale(int64_t n, const float *x, double factor, double
 phibal_status phibal_cuda_average(int64_t n, float eta, const float *x, float *to,
                                   const phibal_cuda *call);
 
-/* (L7) over ranks, of rows of required biases: PHIBAL_CUDA_QUANTILE_ROUNDS and one more, from 0 on,
-   between which the caller adds up `counts` [rows][PHIBAL_CUDA_QUANTILE_BOUNDS] over the ranks. A
-   round narrows the keys low .. high [rows] by what was counted, and counts anew; the last one
-   writes the quantiles. `tokens` may be 0. Failures as phibal_cuda_quantile's. */
+/* (L7) of rows of required biases: PHIBAL_CUDA_QUANTILE_ROUNDS rounds and a last one, from 0 on.
+   Where ranks share the tokens, the caller adds up `counts` [rows][PHIBAL_CUDA_QUANTILE_BOUNDS]
+   over them after each round. A round narrows the keys low .. high [rows] by what was counted, and
+   counts anew; the last one writes the quantiles. `tokens` may be 0. Failures are those of
+   phibal_cuda_quantile. */
 #define PHIBAL_CUDA_QUANTILE_ROUNDS 8
 #define PHIBAL_CUDA_QUANTILE_BOUNDS 15
 phibal_status phibal_cuda_quantile_round(int32_t round, int64_t rows, int64_t tokens,

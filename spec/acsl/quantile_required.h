@@ -5,17 +5,17 @@
 
 #include <phibal/acsl/loads_value.h>
 
-/*@ // binary64's, then binary32's nearest number to the cut-off j's score less expert e's
+/*@ // the binary32 number nearest to the binary64 number nearest to a - b
+    logic real rounded_difference(real a, real b) =
+      (real)\round_float(\NearestEven, (real)\round_double(\NearestEven, a - b));
+    // what expert e requires where expert j is cut off
     logic real required_number{L}(integer gate, float *x, float *bias, integer j, integer e) =
-      (real)\round_float(\NearestEven, (real)\round_double(\NearestEven,
-        router_score(gate, x, bias, j) - router_score(gate, x, \null, e)));
+      rounded_difference(router_score(gate, x, bias, j), router_score(gate, x, \null, e));
     // (L7), of one token: the cut-off is the selection score of the expert that k others precede
     predicate required_is{L}(integer gate, float *x, float *bias, integer experts, integer k,
                              integer e, real r) =
       \exists integer j; 0 <= j < experts && rank(gate, x, bias, j, experts) == k &&
         r == required_number(gate, x, bias, j, e);
-    logic real difference_rounded(double a, double b) =
-      (real)\round_float(\NearestEven, (real)\round_double(\NearestEven, (real)a - (real)b));
     // a number stays what it was, and so does + infinity
     predicate float_same{A, B}(float *x) =
       (\at(\is_finite(*x), A) ==>
@@ -27,7 +27,7 @@
         float_same{A, B}(required + element(e, n, j));
     predicate token_written{L}(float *required, integer experts, integer n, integer i) =
       0 <= i < n && \valid(required + (0 .. place(experts, n) - 1)) && address(place(experts, n));
-    // what ranks and scores read is what it was, and so are they
+    // a score, a rank is what it was
     predicate score_same{L1, L2}(integer gate, float *x, float *bias, integer e) =
       \at(router_score(gate, x, bias, e), L1) == \at(router_score(gate, x, bias, e), L2);
     predicate ranks_same{L1, L2}(integer gate, float *x, float *bias, integer j, integer n) =

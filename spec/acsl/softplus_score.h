@@ -5,11 +5,9 @@
 #include <phibal/acsl/router.h>
 
 /*@ logic real softplus_of(real a) = \log(1.0 + e(a));
-    // over e(a) for a < 0, which is never near 0
+    // for a < 0 over e(a): never near 0
     logic real softplus_relative(real a) = a < 0.0 ? softplus_of(a) / e(a) : softplus_of(a);
-    // (R5s)
-    logic real softplus_score(real a) = \sqrt(softplus_of(a));
-    // the derivative of its logarithm
+    // the derivative of log sqrt(softplus_of(a)), (R5s)
     logic real softplus_slope(real a) = logistic(a) / (2.0 * softplus_of(a));
     axiomatic SoftplusScore {
       predicate use_softplus;

@@ -75,7 +75,7 @@ warps added before all have counted|order_statistic.h|quantile|quantile|nothing 
 fewer rounds|quantile.cu|quantile|quantile|other bits|s/round < ORDER_ROUNDS; round/round < ORDER_ROUNDS - 1; round/
 numbers below a bound, not up to it|order_statistic.h|quantile|quantile|other bits|s/x <= bound\[j\]/x < bound[j]/
 parts that leave the last keys out|order_statistic.h|quantile|quantile|other bits|s/(int64_t)r.high - r.low + ORDER_PARTS)/(int64_t)r.high - r.low)/
-the part behind that of the place|order_statistic.h|quantile|quantile|too few|s/count(j) >= place/count(j) > place/
+the part behind that of the place|order_statistic.h|quantile|quantile|too few|s/count\[j\] >= place/count[j] > place/
 bounds of the round before|order_statistic.h|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/low = bound + 1;/low = bound;/
 required of biased scores|quantile.cu|quantile|quantile|other bits|s/cut - required_score(router.gate, x\[e\], 0.0)/cut - score[e]/
 gates counted before all have|capacity.cu|capacity|capacity|race|/shared_add(count, round, own);/,/const int64_t reach/s/__syncthreads();//
