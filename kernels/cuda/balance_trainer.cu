@@ -98,7 +98,8 @@ static __global__ void __launch_bounds__(STATE_THREADS)
         quantile[e] = core_float_from_key(keys.low) + 0.0f;
       }
     } else {
-      if (order_count(a.required + e * a.stride, a.tokens, keys, count) && round == 0)
+      const auto number = [&](int64_t t) { return a.required[e * a.stride + t]; };
+      if (order_count(a.tokens, number, keys, count) && round == 0)
         failure_report(a.failure, e, 0, FAILURE_REQUIRED);
       if (thread < ORDER_BOUNDS) of_row[thread] = count[thread];
     }

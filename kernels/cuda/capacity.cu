@@ -3,15 +3,14 @@
    gates are the same operations of binary64, slot after slot.
 
    In an ordered pass over the list a thread's route stands behind those of the lower threads of its
-   chunk that are taken too, and those of the chunks before. By gate there are 33 counts before, by
-   slot k passes. Bytes of a route: 8 for each pass, and 4 for its gate. Not measured yet. */
-#include "kernels/core/router.h"
+   chunk that are taken too, and those of the chunks before. By gate there are the 8 rounds of
+   order_statistic.h and one more before, by slot k passes. Bytes of a route: 8 for each pass, and 4
+   for its gate. Not measured yet. */
 #include "device.h"
-#include <climits>
+#include "order_statistic.h"
 #include <phibal/capacity.h>
 
 enum { CAPACITY_THREADS = 256, CAPACITY_WARPS = CAPACITY_THREADS / WARP, CAPACITY_BLOCKS = 4 };
-enum { CAPACITY_COUNTS = 33 };
 
 typedef struct capacity_arguments {
   phibal_capacity_policy policy;
@@ -23,11 +22,6 @@ typedef struct capacity_arguments {
   int64_t *place;
   uint64_t *failure;
 } capacity_arguments;
-
-/* As in kernels/cpu/capacity.c. */
-static __device__ __forceinline__ int32_t gate_key(float x) {
-  return core_float_key(x + 0.0f);
-}
 
 /* How many of the block's lower threads have the flag; *all of them together. All threads call it,
    and `part` [CAPACITY_WARPS] is free again when they do so the next time. */
@@ -61,7 +55,7 @@ static __global__ void __launch_bounds__(CAPACITY_THREADS) clear_kernel(capacity
 }
 
 static __global__ void __launch_bounds__(CAPACITY_THREADS) capacity_kernel(capacity_arguments a) {
-  SHARED_ARRAY(device_sum, count, CAPACITY_COUNTS);
+  SHARED_ARRAY(device_sum, count, ORDER_BOUNDS);
   SHARED_ARRAY(int32_t, part, CAPACITY_WARPS);
   SHARED_ARRAY(int32_t, refused, 1);
   const int thread = (int)threadIdx.x;
@@ -69,7 +63,6 @@ static __global__ void __launch_bounds__(CAPACITY_THREADS) capacity_kernel(capac
   for (int e = (int)blockIdx.x; e < a.experts_count; e += (int)gridDim.x) {
     const int64_t n = a.offsets[e + 1] - a.offsets[e];
     const int64_t *source = a.source + a.offsets[e];
-    if (thread < CAPACITY_COUNTS) count[thread] = 0;
     if (thread == 0) refused[0] = 0;
     __syncthreads();
     int32_t bad = 0;
@@ -87,28 +80,16 @@ static __global__ void __launch_bounds__(CAPACITY_THREADS) capacity_kernel(capac
     const bool stop = refused[0] != 0;
     __syncthreads();
     if (stop) continue;
-    /* The largest key that `limit` gates or more reach, and how many equal ones are kept. */
-    int32_t cut = -0x7f800000, high = 0x7f7fffff;
-    int64_t equal = 0;
-    const bool halves = by_gate && n > a.limit && a.limit > 0;
-    for (int round = 0; halves && round < CAPACITY_COUNTS; round++) {
-      const bool last = round == CAPACITY_COUNTS - 1;
-      const int32_t middle = last ? cut + 1 : (int32_t)(((int64_t)cut + high + 1) >> 1);
-      device_sum own = 0;
-      for (int64_t i = thread; i < n; i += CAPACITY_THREADS)
-        own += gate_key(a.gates[source[i]]) >= middle;
-      if (own != 0) shared_add(count, round, own);
-      __syncthreads();
-      const int64_t reach = (int64_t)(device_sum)count[round];
-      if (last)
-        equal = a.limit - reach;
-      else if (cut == high)
-        continue;
-      else if (reach >= a.limit)
-        cut = middle;
-      else
-        high = middle - 1;
+    /* The gate of rank `limit`, and how many that equal it are kept. */
+    const bool ranked = by_gate && n > a.limit && a.limit > 0;
+    const auto gate = [&](int64_t i) { return a.gates[source[i]]; };
+    key_range keys = {-ORDER_INFINITE, ORDER_INFINITE};
+    for (int round = 0; ranked && round <= ORDER_ROUNDS; round++) {
+      if (round > 0) keys = order_narrowed(keys, n - a.limit + 1, count);
+      order_count(n, gate, keys, count);
     }
+    const float cut = core_float_from_key(keys.low);
+    const int64_t equal = ranked ? a.limit - (n - (int64_t)(device_sum)count[0]) : 0;
     /* By slot one pass for each; otherwise one for all. */
     int64_t place = 0, equals = 0;
     const int passes = a.policy == PHIBAL_CAPACITY_SLOT ? a.active : 1;
@@ -116,11 +97,11 @@ static __global__ void __launch_bounds__(CAPACITY_THREADS) capacity_kernel(capac
       for (int64_t first = 0; first < n; first += CAPACITY_THREADS) {
         const int64_t i = first + thread, route = i < n ? source[i] : 0;
         bool taken = i < n && (passes == 1 || route % a.active == s);
-        if (halves) {
-          const int32_t key = i < n ? gate_key(a.gates[route]) : INT32_MIN;
+        if (ranked) {
+          const bool same = i < n && a.gates[route] == cut;
           int all;
-          const int64_t before = equals + flagged_before(key == cut, part, &all);
-          taken = key > cut || (key == cut && before < equal);
+          const int64_t before = equals + flagged_before(same, part, &all);
+          taken = i < n && (a.gates[route] > cut || (same && before < equal));
           equals += all;
         }
         int all;
@@ -147,6 +128,8 @@ phibal_status phibal_cuda_capacity(phibal_capacity_policy policy, int64_t tokens
         "%s: policy %d, %lld tokens, %d active of %d experts, a limit of %lld, "
         "or a null array",
         name, (int)policy, (long long)tokens, active, experts_count, (long long)limit);
+  if (policy == PHIBAL_CAPACITY_GATE && tokens * active > ORDER_NUMBERS)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: more than 2^34 routes by gate", name);
   const capacity_arguments a = {policy, tokens * active, limit, active, experts_count, offsets,
                                 source, gates,           kept,  place,  call->failure};
   const launch_shape clear = {

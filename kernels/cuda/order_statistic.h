@@ -1,9 +1,9 @@
-/* The order statistic of a row of binary32 numbers (L7), by counting. A round divides the keys that
+/* An order statistic of binary32 numbers (L7, E8), by counting. A round divides the keys that
    are left, low to high, into 16 parts and counts the numbers that are at most the last key of each
    part but the last; the part that holds the number at the place is what is left. The keys from
    -infinity to +infinity are 2^32 - 2^24 + 1, so 8 rounds leave one.
 
-   A round reads 4 bytes of a number, for 15 comparisons and additions. Halving would read a row 32
+   A round reads each number once, for 15 comparisons and additions. Halving would read them 32
    times and not 8; more parts a round would be bound by the comparisons. */
 #ifndef PHIBAL_CUDA_ORDER_STATISTIC_H
 #define PHIBAL_CUDA_ORDER_STATISTIC_H
@@ -39,12 +39,14 @@ static __device__ __forceinline__ key_range order_narrowed(key_range r, int64_t 
   return {low, r.high};
 }
 
-/* The most numbers of a row: of 256 threads a warp then counts 2^31 at most, in 32 bits. */
+/* The most numbers: of 256 threads a warp then counts 2^31 at most, in 32 bits. */
 static const int64_t ORDER_NUMBERS = (int64_t)1 << 34;
 
-/* count[j] = how many of the row's n numbers, ORDER_NUMBERS at most, are at most the last key of
-   part j. Called by the whole block; returns whether this thread saw a NaN. */
-static __device__ __forceinline__ bool order_count(const float *row, int64_t n, key_range r,
+/* count[j] = how many of number(0) to number(n - 1) are at most the last key of part j; n is
+   ORDER_NUMBERS at most. Called by the whole block, all of which may read count [ORDER_BOUNDS]
+   until they call it again. Returns whether this thread saw a NaN. */
+template <class Number>
+static __device__ __forceinline__ bool order_count(int64_t n, Number number, key_range r,
                                                    shared_pointer<device_sum> count) {
   SHARED_ARRAY(device_sum, part, WARP * ORDER_BOUNDS);
   const int thread = (int)threadIdx.x, warps = (int)blockDim.x / WARP;
@@ -58,7 +60,7 @@ static __device__ __forceinline__ bool order_count(const float *row, int64_t n, 
   }
 #pragma unroll 4
   for (int64_t i = thread; i < n; i += blockDim.x) {
-    const float x = row[i];
+    const float x = number(i);
     nan |= x != x;
 #pragma unroll
     for (int j = 0; j < ORDER_BOUNDS; j++) own[j] += x <= bound[j];

@@ -100,19 +100,13 @@ static __global__ void __launch_bounds__(QUANTILE_THREADS)
     quantile_kernel(int experts, int64_t tokens, int64_t stride, const float *required,
                     int64_t place, float *quantile, uint64_t *failure) {
   SHARED_ARRAY(device_sum, count, ORDER_BOUNDS);
-  SHARED_ARRAY(int32_t, range, 2);
   for (int e = (int)blockIdx.x; e < experts; e += (int)gridDim.x) {
+    const auto number = [&](int64_t t) { return required[e * stride + t]; };
     key_range keys = {-ORDER_INFINITE, ORDER_INFINITE};
     for (int round = 0; round < ORDER_ROUNDS; round++) {
-      if (order_count(required + e * stride, tokens, keys, count) && round == 0)
+      if (order_count(tokens, number, keys, count) && round == 0)
         failure_report(failure, e, e, FAILURE_REQUIRED);
-      if (threadIdx.x == 0) {
-        keys = order_narrowed(keys, place, count);
-        range[0] = keys.low;
-        range[1] = keys.high;
-      }
-      __syncthreads();
-      keys = {range[0], range[1]};
+      keys = order_narrowed(keys, place, count);
     }
     if (threadIdx.x == 0) {
       if (keys.low == ORDER_INFINITE) failure_report(failure, e, e, FAILURE_REQUIRED);

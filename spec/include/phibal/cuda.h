@@ -126,8 +126,8 @@ size_t phibal_cuda_z_loss_workspace(void);
 phibal_status phibal_cuda_z_loss(int64_t tokens, double coefficient, const float *logsumexp,
                                  const uint8_t *mask, float *loss, const phibal_cuda *call);
 
-/* (E8), (E9) as the CPU's functions; no workspace. Rows that are no routes, gates that are not
-   finite, and negative ones that would be renormalised are reported. */
+/* (E8), (E9) as the CPU's functions; no workspace. By gate k T is 2^34 at most. Rows that are no
+   routes, gates that are not finite, and negative ones that would be renormalised are reported. */
 phibal_status phibal_cuda_capacity(phibal_capacity_policy policy, int64_t tokens, int32_t active,
                                    int32_t experts_count, int64_t limit, const int64_t *offsets,
                                    const int64_t *source, const float *gates, int32_t *kept,
