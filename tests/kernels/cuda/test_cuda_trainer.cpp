@@ -244,7 +244,7 @@ Test(cuda_trainer, quantiles_over_ranks) {
         for (size_t e = 0; e < count[0].size(); e++)
           count[0][e] = count[1][e] = count[0][e] + count[1][e];
       }
-      cr_expect(same(want, got[0]) && same(want, got[1]), "place %d, %d columns", (int)place,
+      cr_assert(same(want, got[0]) && same(want, got[1]), "place %d, %d columns", (int)place,
                 (int)cut);
       OK(phibal_cuda_result(&d.call));
     }
@@ -415,7 +415,7 @@ static void loss_case(int32_t V, float cap, bool half, int blocks, double size) 
   void *in = half ? (void *)h.data() : z.data();
   OK(phibal_cuda_cross_entropy(&shape, targets.data(), in, row_loss.data(), &loss, &correct,
                                &counted, &d.call));
-  cr_expect(half ? same(h, halves_of(logits)) : same(z, logits), "logits changed without gradient");
+  cr_assert(half ? same(h, halves_of(logits)) : same(z, logits), "logits changed without gradient");
   loss = 0.5, correct = 1, counted = 2;
   shape.gradient = 1;
   OK(phibal_cuda_cross_entropy(&shape, targets.data(), in, row_loss.data(), &loss, &correct,
@@ -431,16 +431,16 @@ static void loss_case(int32_t V, float cap, bool half, int blocks, double size) 
         targets[i] < 0 ? 0 : largest - (double)logits[i * (size_t)V + (size_t)targets[i]];
     s[i] = sum_bound(V, half, away);
     const double bound = s[i] + 3 * U * (std::fabs(cpu.row_loss[i]) + away);
-    cr_expect(std::fabs(row_loss[i] - cpu.row_loss[i]) <= (targets[i] < 0 ? 0 : bound),
+    cr_assert(std::fabs(row_loss[i] - cpu.row_loss[i]) <= (targets[i] < 0 ? 0 : bound),
               "V = %d, row %d: loss %a and %a", V, (int)i, row_loss[i], cpu.row_loss[i]);
     sum += cpu.row_loss[i];
     allowed += bound;
   }
-  cr_expect(std::fabs(loss - 0.5 - sum) <= allowed + (double)rows * U * (sum + 1));
-  cr_expect_eq(correct - 1, cpu.correct, "V = %d: %d correct, not %d", V, (int)correct - 1,
+  cr_assert(std::fabs(loss - 0.5 - sum) <= allowed + (double)rows * U * (sum + 1));
+  cr_assert_eq(correct - 1, cpu.correct, "V = %d: %d correct, not %d", V, (int)correct - 1,
                (int)cpu.correct);
-  cr_expect_eq(counted - 2, cpu.counted);
-  cr_expect_eq(cpu.counted, rows - 1);
+  cr_assert_eq(counted - 2, cpu.counted);
+  cr_assert_eq(cpu.counted, rows - 1);
   for (size_t i = 0; i < z.size(); i++) {
     const size_t row = i / (size_t)V, v = i % (size_t)V;
     const double more = targets[row] == (int32_t)v ? (s[row] + 5 * U) * scale : 0;
