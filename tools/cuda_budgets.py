@@ -21,7 +21,8 @@ the dearest way from its head back to it, in issue slots: an instruction is one,
 inner loop counts as often as the kernel's line below says.
 
 A kernel's figures are those of one unit (a logit, a number, a slot):
-  stream   of the loops with no such loop inside, the one with the most bytes of global memory, over the units that a warp's pass of it stores or loads
+  stream   of the loops that store or load units and have no such loop inside, the one with the most bytes of global
+           memory, over the units of a warp's pass
   phases   the loop with the most loads and no store, and that with the most stores, each over its units, added
   held     the loops with no loop inside that read a row's pieces from shared memory, each over its units, added
   row      the outermost loop that loads, over the units of a warp's pass: WARP / LANES rows"""
@@ -62,30 +63,29 @@ class Kernel:
 
 
 # The router at the shapes of the tables in bench/RESULTS.md; the others at widths that are multiples of 4.
-ROWS = "#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(8, 1) : (experts) <= 64 ? F(8, 8) : F(32, 8))\n"
+ROWS = ("#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(1, 8) : (experts) <= 64 ? F(8, 8) : F(32, 8))\n"
+        "#define ROUTER_KERNELS(kernel, LANES, COLUMNS) {kernel<LANES, COLUMNS, ROUTER_FULL>}\n")
+
+
+ROUTER_THREADS = 128
 
 
 def router_shared(lanes, columns, experts):
     """load_levels::shared_bytes."""
-    threads = router_threads(columns)
-    warps = threads // WARP
+    warps = ROUTER_THREADS // WARP
     places = warps // 2 if lanes == WARP else warps
-    return 8 * (2 * columns * threads + places * 5 * experts + 2 * warps + 1)
-
-
-def router_threads(columns):
-    return 256 if columns <= 4 else 128
+    return 8 * (2 * columns * ROUTER_THREADS + places * 5 * experts + 2 * warps + 1)
 
 
 KERNELS = []
-for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 8, 8), (256, 8, 32, 8)):
+for E, k, lanes, columns in ((8, 2, 1, 8), (64, 8, 8, 8), (256, 8, 32, 8)):
     units = WARP // lanes * E
     KERNELS += [Kernel("router forward without bias E = %d, k = %d" % (E, k), "router_forward",
                        r"forward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns),
-                       router_threads(columns), "row", units,
+                       ROUTER_THREADS, "row", units,
                        4 + 8 * k / E, k, router_shared(lanes, columns, E), ROWS),
                 Kernel("router backward E = %d, k = %d" % (E, k), "router_backward",
-                       r"backward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns), 128, "row", units,
+                       r"backward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns), ROUTER_THREADS, "row", units,
                        8 + 8 * k / E, k, 0, ROWS)]
 for S, size in (("float", 4), ("bfloat16", 2)):
     by = 16 // size
@@ -94,6 +94,9 @@ for S, size in (("float", 4), ("bfloat16", 2)):
         Kernel("activate backward %s" % S, "activation", r"activate_backward_kernel<%s, %d, true>" % (S, by), 256,
                "stream", ("store", 2 * size), 5 * size),
         Kernel("gather %s" % S, "combine", r"gather_kernel<%s, 4>" % S, 256, "stream", ("store", size), 2 * size),
+        Kernel("combine %s, a number of a slot" % S, "combine", r"combine_kernel<%s, 4>" % S, 256, "stream", ("load", size), size + 8 / 8),
+        Kernel("combine backward %s" % S, "combine", r"combine_backward_kernel<%s, 4>" % S, 256, "stream", ("store", size), 4 + 2 * size),
+        Kernel("RoPE %s" % S, "rope", r"rope_kernel<%s, 4, false>" % S, 256, "stream", ("store", size), 2 * size),
         Kernel("cross-entropy %s" % S, "cross_entropy", r"loss_kernel<%s, %d>" % (S, by), 1024,
                "held", size, 2 * size),
     ]
@@ -103,6 +106,16 @@ KERNELS += [
     Kernel("RMSNorm", "norm", r"norm_forward_row_kernel<float, bfloat16, 8, false>", 128, "stream", ("store", 2), 6),
     Kernel("RMSNorm backward", "norm", r"norm_backward_row_kernel<float, 8, false>", 128, "stream", ("store", 4), 12),
     Kernel("identities and their gradients", "zero_experts", r"zero_kernel", 256, "stream", ("store", 4), 16),
+    Kernel("embedding", "embedding", r"embedding_kernel<4>", 256, "stream", ("store", 4), 8),
+    Kernel("permutation: counts of slots", "permutation", r"count_kernel", 256, "stream", ("load", 4), 4),
+    Kernel("permutation: places of slots", "permutation", r"place_kernel", 256, "stream", ("load", 4), 20),
+    Kernel("capacity: a route of the last pass", "capacity", r"capacity_kernel", 256, "stream", ("store", 12), 24),
+    Kernel("gates after dropping, backward", "capacity", r"gates_kernel", 256, "phases", (12, 4), 16),
+    Kernel("factors of gates, backward", "gate_factor", r"factor_kernel", 256, "stream", ("store", 4), 16),
+    Kernel("gates over a sum", "gate_floor", r"floor_kernel", 256, "phases", (4, 4), 8),
+    Kernel("gates over a sum, backward", "gate_floor", r"floor_backward_kernel", 256, "phases", (8, 4), 12),
+    Kernel("z-loss", "z_loss", r"z_loss_kernel", 128, "stream", ("load", 5), 5),
+    Kernel("rounding of keys' and values' sums", "attention", r"narrow_kernel", 256, "stream", ("store", 2), 6),
     Kernel("a round of an order statistic", "quantile", r"quantile_kernel", 256, "stream", ("load", 4), 4),
     Kernel("histogram of required biases", "balance_trainer", r"histogram_kernel", 256, "stream", ("load", 4), 4),
     Kernel("addition of bfloat16 rows", "embedding", r"rows_kernel<bfloat16, float, 4, true>", 256, "stream", ("store", 4), 10),
@@ -429,7 +442,7 @@ def of_kernel(kernel, code, show=False):
     leaves = [h for h in graph.loops if not any(graph.loops[g] < graph.loops[h] for g in graph.loops)]
     if kernel.way == "stream":
         what, size = kernel.unit
-        best = max((h for h in graph.loops if not any(graph.loops[g] < graph.loops[h] and costs[g].get(what, 0) for g in graph.loops)),
+        best = max((h for h in graph.loops if costs[h].get(what, 0) and not any(graph.loops[g] < graph.loops[h] and costs[g].get(what, 0) for g in graph.loops)),
                    key=memory)
         return over(costs[best], WARP * costs[best][what] / size)
     if kernel.way == "phases":

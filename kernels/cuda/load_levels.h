@@ -36,15 +36,16 @@ static inline load_sums load_sums_in(void *workspace, int experts) {
    adds for itself. */
 template <int LANES, int COLUMNS> struct load_levels {
   static constexpr bool IN_REGISTERS = COLUMNS <= 8;
-  static constexpr int WARPS = COLUMNS <= 4 ? 8 : COLUMNS <= 8 ? 4 : COLUMNS == 16 ? 2 : 1;
+  static constexpr int WARPS = COLUMNS <= 8 ? 4 : COLUMNS == 16 ? 2 : 1;
   static constexpr int THREADS = WARP * WARPS;
   static constexpr int SHARED_LEVELS = IN_REGISTERS ? 2 : 4; /* the last ones */
   static constexpr int OWN = SHARED_LEVELS * COLUMNS * THREADS;
   static constexpr bool TOGETHER = COLUMNS <= 8;
   static constexpr int PLACES = TOGETHER && LANES == WARP ? WARPS / 2 : WARPS;
-  static constexpr int RESIDENT = COLUMNS == 1 ? 5 : COLUMNS == 8 ? 3 : 1; /* blocks, at least */
+  static constexpr int RESIDENT = COLUMNS == 8 ? 3 : 1; /* blocks, at least */
 
-  unsigned __int128 units[IN_REGISTERS ? COLUMNS : 1];
+  static constexpr int SUMS = IN_REGISTERS ? COLUMNS : 1;
+  unsigned __int128 units[SUMS];
   int32_t count[COLUMNS];
   int32_t tokens, failed;
 
@@ -66,7 +67,7 @@ static __device__ __forceinline__ void levels_start(load_levels<LANES, COLUMNS> 
   SHARED_DYNAMIC(device_sum, own);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
-    if (levels::IN_REGISTERS) l->units[c % (levels::IN_REGISTERS ? COLUMNS : 1)] = 0;
+    if (levels::IN_REGISTERS) l->units[c % levels::SUMS] = 0;
     l->count[c] = 0;
     for (int j = 0; j < levels::SHARED_LEVELS; j++) own[own_place<LANES, COLUMNS>(j, c)] = 0;
   }
@@ -145,23 +146,38 @@ static __device__ __forceinline__ void levels_add(load_levels<LANES, COLUMNS> *l
   }
 }
 
-/* What a thread has added to a level, of the sum in registers its digits of 2^-40, of 2^-80, and
-   the three bits below, which go to the level of 2^-120. */
+/* x over the lanes of a warp that hold the same experts. */
+template <int LANES, class T> static __device__ __forceinline__ T same_experts(T x) {
+#pragma unroll
+  for (int s = LANES; s < WARP; s *= 2) x += __shfl_xor_sync(ALL_LANES, x, s);
+  return x;
+}
+template <int LANES>
+static __device__ __forceinline__ unsigned __int128 same_experts(unsigned __int128 x) {
+#pragma unroll
+  for (int s = LANES; s < WARP; s *= 2)
+    x += (unsigned __int128)__shfl_xor_sync(ALL_LANES, (uint64_t)(x >> 64), s) << 64 |
+         __shfl_xor_sync(ALL_LANES, (uint64_t)x, s);
+  return x;
+}
+
+/* What those lanes have added to a level, of the sums in registers, `units`, the digits of 2^-40,
+   of 2^-80, and the three bits below, which go to the level of 2^-120. Small probabilities, whose
+   levels are in memory, are few. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ int64_t level_sum(const load_levels<LANES, COLUMNS> *l, int level,
-                                                    int column) {
+static __device__ __forceinline__ device_sum level_sum(unsigned __int128 units, int level,
+                                                       int column) {
   typedef load_levels<LANES, COLUMNS> levels;
   SHARED_DYNAMIC(device_sum, own);
   constexpr int first = LEVELS - levels::SHARED_LEVELS; /* in memory */
-  int64_t sum = 0;
-  if (level >= first)
-    sum = (int64_t)(device_sum)own[own_place<LANES, COLUMNS>(level - first, column)];
-  if constexpr (levels::IN_REGISTERS) {
-    unsigned __int128 units = l->units[column];
-    if (level == 0) sum = (int64_t)(units >> 43);
-    if (level == 1) sum = (int64_t)((uint64_t)units >> 3 & 0xffffffffffu);
-    if (level == 2) sum += (int64_t)((uint64_t)units & 7) << 37;
+  device_sum sum = 0;
+  if (level >= first) {
+    sum = own[own_place<LANES, COLUMNS>(level - first, column)];
+    if (__any_sync(ALL_LANES, sum != 0)) sum = same_experts<LANES>(sum);
   }
+  if (level == 0) sum += (device_sum)(units >> 43);
+  if (level == 1) sum += (device_sum)units >> 3 & 0xffffffffffu;
+  if (level == 2) sum += ((device_sum)units & 7) << 37;
   return sum;
 }
 
@@ -209,13 +225,6 @@ static __device__ __forceinline__ void loads_merge(int e, int experts, load_sums
   loads.count[e] = counted + (int64_t)count;
 }
 
-/* x over the lanes of a warp that hold the same experts. */
-template <int LANES> static __device__ __forceinline__ device_sum same_experts(int64_t x) {
-#pragma unroll
-  for (int s = LANES; s < WARP; s *= 2) x += __shfl_xor_sync(ALL_LANES, x, s);
-  return (device_sum)x;
-}
-
 static __device__ __forceinline__ void sum_add(device_sum *to, device_sum x) {
   if (x != 0) atomicAdd(to, x);
 }
@@ -239,10 +248,13 @@ static __device__ __forceinline__ void levels_finish(load_levels<LANES, COLUMNS>
     for (int c = 0; c < COLUMNS; c++) {
       int e = lane % LANES + LANES * c;
       bool gives = lane < LANES && e < experts;
+      const unsigned __int128 units = levels::IN_REGISTERS
+                                          ? same_experts<LANES>(l->units[c % levels::SUMS])
+                                          : (unsigned __int128)0;
+      const int32_t count = same_experts<LANES>(l->count[c]);
 #pragma unroll
       for (int j = 0; j <= LEVELS; j++) {
-        int64_t x = j == LEVELS ? l->count[c] : level_sum(l, j, c);
-        device_sum sum = same_experts<LANES>(x);
+        device_sum sum = j == LEVELS ? (device_sum)count : level_sum<LANES, COLUMNS>(units, j, c);
         if (!gives) continue;
         const int at = warp % levels::PLACES * all + j * experts + e;
         if (levels::TOGETHER)
@@ -252,7 +264,7 @@ static __device__ __forceinline__ void levels_finish(load_levels<LANES, COLUMNS>
       }
     }
   }
-  const device_sum tokens = same_experts<LANES>(l->tokens);
+  const device_sum tokens = (device_sum)same_experts<LANES>(l->tokens);
   const bool failed = __any_sync(ALL_LANES, l->failed != 0);
   if (lane == 0) {
     other[2 * warp] = tokens;

@@ -112,8 +112,8 @@ static __device__ __forceinline__ void routing_gradient(const row_routing<GATES>
   for (int c = 0; c < GATES; c++)
 #pragma unroll 1
     for (int s = LANES * c; s < LANES * (c + 1) && s < a.router.active; s++) {
-      int32_t expert = __shfl_sync(ALL_LANES, g->selected[c], s % LANES, LANES);
-      double x = __shfl_sync(ALL_LANES, part[c], s % LANES, LANES);
+      int32_t expert = row_from<LANES>(g->selected[c], s % LANES);
+      double x = row_from<LANES>(part[c], s % LANES);
 #pragma unroll
       for (int o = 0; o < COLUMNS; o++)
         if (expert == row_lane<LANES>() + LANES * o) gradient[o] += x;
@@ -154,13 +154,9 @@ template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void backward_row(token_row<LANES, COLUMNS> *r,
                                                     const backward_known &a) {
   const int experts = a.router.experts;
-  /* Before the row's first use where a lane has several logits; where it has one, that is slower.
-   */
-  constexpr bool EARLY = COLUMNS > 1;
   row_routing<GATES> routing = {};
-  if (EARLY && a.of.gate_gradient) routing_fetch<LANES>(&routing, r->token, a);
+  if (a.of.gate_gradient) routing_fetch<LANES>(&routing, r->token, a); /* before the first use */
   row_largest(r, experts, a.of.failure);
-  if (!EARLY && a.of.gate_gradient) routing_fetch<LANES>(&routing, r->token, a);
   if (a.of.gate_gradient) routing_load(&routing, r, a);
   bool through_gates = a.of.gate_gradient && gates_need_probabilities(a.router.gate, a.form);
   double gradient[COLUMNS];
@@ -176,12 +172,10 @@ static __device__ __forceinline__ void backward_row(token_row<LANES, COLUMNS> *r
   }
   if (a.of.gate_gradient) routing_gradient<LANES, COLUMNS, GATES>(&routing, a, gradient);
   if (r->token >= a.of.tokens) return;
-  float *to = a.of.logit_gradient + r->token * experts + row_lane<LANES>();
+  float rounded[COLUMNS];
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
-    if (row_lane<LANES>() + LANES * c < experts)
-      to[LANES * c] = r->live ? (float)gradient[c] : 0.0f;
-  }
+  for (int c = 0; c < COLUMNS; c++) rounded[c] = r->live ? (float)gradient[c] : 0.0f;
+  row_store<LANES, COLUMNS>(a.of.logit_gradient + r->token * experts, experts, rounded);
 }
 
 /* Warps of a block. With eight columns four blocks fit a multiprocessor, for a few spilled numbers:
@@ -203,10 +197,11 @@ static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS, COLUMNS == 8 ? 4 
   for (; token < a.of.tokens; token += stride) {
     token_row<LANES, COLUMNS> r;
     row_load(&r, token + mine, a.of.tokens, a.router.experts, a.of.type, a.of.logits, a.of.mask);
-    if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
+    constexpr int FEWER = GATE_COLUMNS<LANES>;
+    if (SELDOM(a.router.active > LANES * FEWER))
       backward_row<LANES, COLUMNS, COLUMNS>(&r, a);
     else
-      backward_row<LANES, COLUMNS, 1>(&r, a);
+      backward_row<LANES, COLUMNS, FEWER>(&r, a);
   }
 }
 
@@ -215,9 +210,8 @@ static phibal_status backward_launch(const backward_arguments &a, const phibal_c
   const int rows = BACKWARD_WARPS * WARP / LANES;
   launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
                         BACKWARD_WARPS * WARP, 0, true};
-  static void (*const kernels[])(backward_arguments) = {
-      backward_kernel<LANES, COLUMNS, ROUTER_FULL>, backward_kernel<LANES, COLUMNS, ROUTER_SOFTMAX>,
-      backward_kernel<LANES, COLUMNS, ROUTER_SCORES>, backward_kernel<LANES, COLUMNS, ROUTER_ANY>};
+  static void (*const kernels[])(backward_arguments) =
+      ROUTER_KERNELS(backward_kernel, LANES, COLUMNS);
   return launch("router backward", kernels[router_kind_of(a.router, LANES * COLUMNS, false)], shape,
                 call, a);
 }

@@ -141,7 +141,7 @@ static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS>
   for (int c = 0; c < GATES; c++)
 #pragma unroll 1
     for (int s = LANES * c; s < LANES * (c + 1) && s < active; s++) {
-      int32_t expert = __shfl_sync(ALL_LANES, selected[c], s % LANES, LANES);
+      int32_t expert = row_from<LANES>(selected[c], s % LANES);
 #pragma unroll
       for (int o = 0; o < COLUMNS; o++)
         if (expert == lane + LANES * o) {
@@ -166,36 +166,17 @@ static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS>
   }
 }
 
-/* A bitonic sorting network over each 8 lanes, a key in a lane: the largest comes to the first lane
-   where DOWN, else to the last. lanes_exchange is one step of it. lanes_merge sorts keys that rise
-   and then fall, or fall and then rise; lanes_sort sorts any. */
-template <bool DOWN>
-static __device__ __forceinline__ int32_t lanes_exchange(int32_t key, int mask) {
-  const int32_t other = __shfl_xor_sync(ALL_LANES, key, mask);
-  const int top = mask >= 4 ? 4 : mask >= 2 ? 2 : 1;
-  const bool larger = (((int)threadIdx.x & top) == 0) == DOWN;
-  const int32_t most = other > key ? other : key, least = other > key ? key : other;
-  return larger ? most : least;
-}
-template <bool DOWN> static __device__ __forceinline__ int32_t lanes_merge(int32_t key) {
-  return lanes_exchange<DOWN>(lanes_exchange<DOWN>(lanes_exchange<DOWN>(key, 4), 2), 1);
-}
-template <bool DOWN> static __device__ __forceinline__ int32_t lanes_sort(int32_t key) {
-  key = lanes_exchange<DOWN>(key, 1);
-  key = lanes_exchange<DOWN>(lanes_exchange<DOWN>(key, 3), 1);
-  return lanes_exchange<DOWN>(lanes_exchange<DOWN>(lanes_exchange<DOWN>(key, 7), 2), 1);
-}
-
-/* The 8 largest keys of columns FIRST .. FIRST + N - 1 over 8 lanes, sorted: of two sorted lists,
-   one of them reversed, the larger of each two are the 8 largest of both. */
-template <int N, bool DOWN>
-static __device__ __forceinline__ int32_t lanes_largest(const int32_t *key) {
-  if constexpr (N == 1) {
-    return lanes_sort<DOWN>(key[0]);
-  } else {
-    const int32_t a = lanes_largest<N / 2, true>(key), b = lanes_largest<N / 2, false>(key + N / 2);
-    return lanes_merge<DOWN>(a > b ? a : b);
+/* Sorts the keys of each 8 lanes, the largest first, that rise and then fall, or fall and then rise
+   (a bitonic network). */
+static __device__ __forceinline__ int32_t lanes_merge(int32_t key) {
+#pragma unroll
+  for (int mask = 4; mask >= 1; mask /= 2) {
+    const int32_t other = __shfl_xor_sync(ALL_LANES, key, mask);
+    const bool first = ((int)threadIdx.x & mask) == 0;
+    const int32_t most = other > key ? other : key, least = other > key ? key : other;
+    key = first ? most : least;
   }
+  return key;
 }
 
 enum { FEW = 8 }; /* routes that are selected by sorting */
@@ -207,44 +188,56 @@ static __device__ __forceinline__ void keys_order(int32_t *key, int i, int j) {
   key[i] = larger;
 }
 
-/* The 8 largest keys of 8 lanes with 8 each, sorted, one a lane. A lane sorts its own (Batcher's
-   network of 19); twice it takes the 8 largest of its own and another lane's, the third time it
-   keeps one of them. In a lane an exchange takes half of what it takes between lanes. */
-static __device__ __forceinline__ int32_t lanes_largest_of_8(int32_t *key) {
+/* Sorts a lane's 8 keys, the largest first (Batcher's network of 19). In a lane an exchange takes
+   half of what it takes between lanes. */
+static __device__ __forceinline__ void keys_sort(int32_t *key) {
   constexpr int pairs[19][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3}, {4, 6},
                                 {5, 7}, {1, 2}, {5, 6}, {0, 4}, {1, 5}, {2, 6}, {3, 7},
                                 {2, 4}, {3, 5}, {1, 2}, {3, 4}, {5, 6}};
 #pragma unroll
   for (int i = 0; i < 19; i++) keys_order(key, pairs[i][0], pairs[i][1]);
+}
+
+/* Of a lane's 8 sorted keys and those of another the 8 largest, sorted. */
+static __device__ __forceinline__ void keys_merge(int32_t *key, int mask) {
+  int32_t other[8];
 #pragma unroll
-  for (int mask = 1; mask <= 4; mask *= 2) {
-    /* The third time a lane keeps the half that the other lane, in reverse, does not. */
-    const int kept = mask == 4 ? 4 : 8;
-    int32_t other[8];
+  for (int c = 0; c < 8; c++) other[c] = __shfl_xor_sync(ALL_LANES, key[7 - c], mask);
 #pragma unroll
-    for (int c = 0; c < kept; c++) other[c] = __shfl_xor_sync(ALL_LANES, key[7 - c], mask);
+  for (int c = 0; c < 8; c++) key[c] = other[c] > key[c] ? other[c] : key[c];
 #pragma unroll
-    for (int c = 0; c < kept; c++) key[c] = other[c] > key[c] ? other[c] : key[c];
+  for (int half = 4; half >= 1; half /= 2)
 #pragma unroll
-    for (int half = 4; half >= 1 && mask < 4; half /= 2)
+    for (int c = 0; c < 8; c++)
+      if (!(c & half)) keys_order(key, c, c + half);
+}
+
+/* The 8 largest keys of 8 lanes with 8 each, sorted, one a lane. Twice a lane takes the 8 largest
+   of its own and another's, the third time it keeps one of them. */
+static __device__ __forceinline__ int32_t lanes_largest_of_8(int32_t *key) {
+  keys_sort(key);
+  keys_merge(key, 1);
+  keys_merge(key, 2);
+  /* The third time a lane keeps the half that the other lane, in reverse, does not. */
+  int32_t other[4];
 #pragma unroll
-      for (int c = 0; c < 8; c++)
-        if (!(c & half)) keys_order(key, c, c + half);
-  }
+  for (int c = 0; c < 4; c++) other[c] = __shfl_xor_sync(ALL_LANES, key[7 - c], 4);
+#pragma unroll
+  for (int c = 0; c < 4; c++) key[c] = other[c] > key[c] ? other[c] : key[c];
   const int lane = (int)threadIdx.x, place = lane & 4 ? ~lane : lane;
 #pragma unroll
   for (int half = 2; half >= 1; half /= 2)
 #pragma unroll
     for (int c = 0; c < half; c++) key[c] = place & half ? key[c + half] : key[c];
-  return lanes_merge<true>(key[0]);
+  return lanes_merge(key[0]);
 }
 
-/* (R2) for at most FEW routes by logits, in rows of at least FEW lanes: keys whose last bits are
-   replaced by the expert's, so that the lower index is the larger key. False for the whole warp
-   where the replaced bits could have decided: then nothing is selected and counted. That takes two
-   logits among the k largest and the next that agree in all other bits, and a bit of a logit that
-   was replaced and is not 0: in no row of bfloat16 numbers. */
-template <int LANES, int COLUMNS>
+/* (R2) for at most FEW routes by logits: keys whose last bits are replaced by the expert's, so that
+   the lower index is the larger key. False for the whole warp where the replaced bits could have
+   decided: then nothing is selected and counted. That takes two logits among the k largest and the
+   next that agree in all other bits, and a bit of a logit that was replaced and is not 0: in no row
+   of bfloat16 numbers. */
+template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COLUMNS> *r,
                                                       const forward_known &a, int32_t *selected,
                                                       int32_t *count) {
@@ -257,37 +250,60 @@ static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COL
     key[c] = (key[c] & ~LAST) | (LAST - LANES * c - lane);
     if (lane + LANES * c >= a.router.experts) no_key(&key[c]);
   }
-  int32_t rank;
-  if constexpr (COLUMNS == 8) {
+  int32_t rank[GATES] = {}, chosen; /* as `selected`; the smallest key that is selected */
+  bool near;
+  if constexpr (LANES < FEW) { /* all lanes have the sorted keys */
+    int32_t sorted[FEW];
+#pragma unroll
+    for (int c = 0; c < FEW; c++) sorted[c] = key[c];
+    keys_sort(sorted);
+#pragma unroll
+    for (int mask = 1; mask < LANES; mask *= 2) keys_merge(sorted, mask);
+    chosen = sorted[0];
+    near = false;
+#pragma unroll
+    for (int s = 0; s < FEW && s < LANES * GATES; s++) {
+      if (s % LANES == lane) rank[s / LANES] = sorted[s];
+      if (s == active - 1) chosen = sorted[s];
+      if (s < FEW - 1 && s < active) near |= (uint32_t)(sorted[s] ^ sorted[s + 1]) <= LAST;
+    }
+    if (LANES > 1 && active == FEW) { /* the next one is not among them */
+      int least = 0;
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) least += key[c] >= (chosen & ~LAST);
+#pragma unroll
+      for (int s = LANES / 2; s >= 1; s /= 2) least += __shfl_xor_sync(ALL_LANES, least, s, LANES);
+      near |= least != active;
+    }
+  } else {
     int32_t sorted[COLUMNS];
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) sorted[c] = key[c];
-    rank = lanes_largest_of_8(sorted);
-  } else {
-    rank = lanes_largest<COLUMNS, true>(key);
+    rank[0] = lanes_largest_of_8(sorted);
+#pragma unroll
+    for (int s = FEW; s < LANES; s *= 2) { /* of the next 8 lanes, reversed */
+      const int32_t other = __shfl_xor_sync(ALL_LANES, rank[0], 2 * s - 1);
+      rank[0] = lanes_merge(other > rank[0] ? other : rank[0]);
+    }
+    const int32_t next = __shfl_sync(ALL_LANES, rank[0], (lane + 1) % LANES, LANES);
+    chosen = __shfl_sync(ALL_LANES, rank[0], active - 1, LANES);
+    int more = lane < active - 1 && (uint32_t)(rank[0] ^ next) <= LAST ? LANES * COLUMNS : 0;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) more += key[c] >= (chosen & ~LAST);
+#pragma unroll
+    for (int s = LANES / 2; s >= 1; s /= 2) more += __shfl_xor_sync(ALL_LANES, more, s, LANES);
+    near = more != active;
   }
-#pragma unroll
-  for (int s = FEW; s < LANES; s *= 2) { /* of the next 8 lanes, reversed */
-    const int32_t other = __shfl_xor_sync(ALL_LANES, rank, 2 * s - 1);
-    rank = lanes_merge<true>(other > rank ? other : rank);
-  }
-  const int32_t next = __shfl_sync(ALL_LANES, rank, (lane + 1) % LANES, LANES);
-  const int32_t least = __shfl_sync(ALL_LANES, rank, active - 1, LANES) & ~LAST;
-  int more = lane < active - 1 && (rank ^ next) <= LAST ? LANES * COLUMNS : 0;
-#pragma unroll
-  for (int c = 0; c < COLUMNS; c++) more += key[c] >= least;
-#pragma unroll
-  for (int s = LANES / 2; s >= 1; s /= 2) more += __shfl_xor_sync(ALL_LANES, more, s, LANES);
-  if (SELDOM(__any_sync(ALL_LANES, r->live && more != active))) {
+  if (SELDOM(__any_sync(ALL_LANES, r->live && near))) {
     uint32_t bits = 0;
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) bits |= core_bits32(r->x[c]);
     if (__any_sync(ALL_LANES, r->live && (bits & LAST) != 0)) return false;
   }
-  const int32_t chosen = __shfl_sync(ALL_LANES, rank, active - 1, LANES);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) count[c] += r->live && key[c] >= chosen;
-  selected[0] = LAST - (rank & LAST);
+#pragma unroll
+  for (int c = 0; c < GATES; c++) selected[c] = LAST - (rank[c] & LAST);
   return true;
 }
 
@@ -349,12 +365,12 @@ row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const dou
   const int lane = row_lane<LANES>(), experts = a.router.experts;
   const bool scores = core_gate_has_scores(a.router.gate);
   constexpr bool SORTS =
-      sizeof(K) == sizeof(int32_t) && GATES == 1 && LANES >= FEW && COLUMNS > 1 && COLUMNS <= 8;
+      sizeof(K) == sizeof(int32_t) && COLUMNS == FEW && (LANES < FEW || GATES == 1);
   if constexpr (SORTS) {
     bool done = false;
     if (a.router.active <= FEW && !scores && a.router.score == PHIBAL_SCORE_OF_GATE &&
         a.router.group_score == PHIBAL_GROUP_NONE)
-      done = row_select_few(r, a, selected, count);
+      done = row_select_few<LANES, COLUMNS, GATES>(r, a, selected, count);
     if (SELDOM(!done)) row_select_ranks<LANES, COLUMNS, GATES, K>(r, a, p, selected, count);
   } else {
     row_select_ranks<LANES, COLUMNS, GATES, K>(r, a, p, selected, count);
@@ -417,17 +433,18 @@ static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
   double p[COLUMNS], inverse;
   double total = row_probabilities(r, a.router.gate, a.of_experts, p, &inverse);
   if (a.of.probabilities && r->token < a.of.tokens) {
-    float *to = a.of.probabilities + (int64_t)r->token * experts + row_lane<LANES>();
+    float rounded[COLUMNS];
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++)
-      if (row_lane<LANES>() + LANES * c < experts) to[LANES * c] = (float)p[c];
+    for (int c = 0; c < COLUMNS; c++) rounded[c] = (float)p[c];
+    row_store<LANES, COLUMNS>(a.of.probabilities + (int64_t)r->token * experts, experts, rounded);
   }
   levels_add(levels, experts, p);
   levels->tokens += r->live;
-  if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
+  constexpr int FEWER = GATE_COLUMNS<LANES>;
+  if (SELDOM(a.router.active > LANES * FEWER))
     row_routes<LANES, COLUMNS, COLUMNS>(r, a, p, inverse, levels->count);
   else
-    row_routes<LANES, COLUMNS, 1>(r, a, p, inverse, levels->count);
+    row_routes<LANES, COLUMNS, FEWER>(r, a, p, inverse, levels->count);
   if (a.of.logsumexp) row_logsumexp_out(r, a, total);
 }
 
@@ -470,9 +487,8 @@ static phibal_status forward_launch(const forward_arguments &a, const phibal_cud
   const int rows = levels::THREADS / LANES;
   launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
                         levels::THREADS, levels::shared_bytes(a.router.experts), true};
-  static void (*const kernels[])(forward_arguments) = {
-      forward_kernel<LANES, COLUMNS, ROUTER_FULL>, forward_kernel<LANES, COLUMNS, ROUTER_SOFTMAX>,
-      forward_kernel<LANES, COLUMNS, ROUTER_SCORES>, forward_kernel<LANES, COLUMNS, ROUTER_ANY>};
+  static void (*const kernels[])(forward_arguments) =
+      ROUTER_KERNELS(forward_kernel, LANES, COLUMNS);
   return launch("router forward", kernels[router_kind_of(a.router, LANES * COLUMNS, true)], shape,
                 call, a);
 }

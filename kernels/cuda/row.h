@@ -1,7 +1,8 @@
 /* A token's row of logits, held by `LANES` lanes of a warp: lane l has the experts l, l + LANES,
-   l + 2 LANES, .., COLUMNS of them, in registers. So a warp reads 128 contiguous bytes at a time
-   whatever E is, the halving tree of core/tree.h adds first within lanes and then between them, and
-   WARP / LANES tokens go side by side where there are few experts.
+   l + 2 LANES, .., COLUMNS of them, in registers. The halving tree of core/tree.h adds first within
+   lanes and then between them, and WARP / LANES tokens go side by side: what is done once for a
+   token or once for a lane costs least where a lane has many experts, up to a thread for a token of
+   8 or fewer.
 
    All functions are called by the whole warp. */
 #ifndef PHIBAL_CUDA_ROW_H
@@ -11,12 +12,21 @@
 #include "kernels/core/router_form.h"
 #include "kernels/core/sigmoid.h"
 #include "kernels/core/tree.h"
-#include "device.h"
+#include "vector.h"
 #include <climits>
 
 template <int LANES> static __device__ __forceinline__ int row_lane() {
   return (int)(threadIdx.x % LANES);
 }
+
+/* x of a lane of the row. */
+template <int LANES, class T> static __device__ __forceinline__ T row_from(T x, int lane) {
+  return LANES == 1 ? x : __shfl_sync(ALL_LANES, x, lane, LANES);
+}
+
+/* Columns of gates, rank s in lane s % LANES, column s / LANES, that are enough for most routers.
+ */
+template <int LANES> static constexpr int GATE_COLUMNS = LANES < 8 ? 2 : 1;
 
 /* Routers that have kernels of their own, so that what the others need costs them neither
    instructions nor registers. */
@@ -130,7 +140,7 @@ static __device__ __forceinline__ double row_sum(const double *a, int width) {
   for (int s = LANES / 2; s >= 1; s /= 2)
     if (width > s) sum += __shfl_xor_sync(ALL_LANES, sum, s, LANES);
   /* Lanes beyond the tree have added nothing but zeros. */
-  return width < LANES ? __shfl_sync(ALL_LANES, sum, 0, LANES) : sum;
+  return width < LANES ? row_from<LANES>(sum, 0) : sum;
 }
 
 /* A row's logits; TOKEN is the integer that counts tokens. */
@@ -190,7 +200,8 @@ static __device__ __forceinline__ float logit_at(phibal_logits type, const void 
   return core_float((uint32_t)__ldg((const uint16_t *)logits + i) << 16);
 }
 
-/* The logits of token `token` < tokens; zeros beyond the experts. A token that is not live has some
+/* The logits of token `token` < tokens, in pieces of 16 bytes where a thread has a row of 8; zeros
+   beyond the experts. A token that is not live has some
    token's logits, and nothing of them is given out. */
 template <int LANES, int COLUMNS, class TOKEN>
 static __device__ __forceinline__ void row_load(row<LANES, COLUMNS, TOKEN> *r, TOKEN token,
@@ -200,7 +211,20 @@ static __device__ __forceinline__ void row_load(row<LANES, COLUMNS, TOKEN> *r, T
   const int64_t first = (int64_t)there * experts + row_lane<LANES>();
   r->token = token;
   r->live = token < tokens && (!mask || __ldg(mask + there) != 0);
-  if (type == PHIBAL_LOGITS_F32) {
+  const bool whole =
+      LANES == 1 && COLUMNS == 8 && experts == COLUMNS && !SELDOM(!aligned16(logits));
+  if (whole && type == PHIBAL_LOGITS_F32) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c += 4) {
+      const floats<4> x = floats_load<4>((const float *)logits + first + c);
+#pragma unroll
+      for (int l = 0; l < 4; l++) r->x[(c + l) % COLUMNS] = x.x[l];
+    }
+  } else if (whole) {
+    const floats<8> x = floats_load<8>((const bfloat16 *)logits + first);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) r->x[c] = x.x[c % 8];
+  } else if (type == PHIBAL_LOGITS_F32) {
     const float *x = (const float *)logits + first;
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++)
@@ -213,6 +237,24 @@ static __device__ __forceinline__ void row_load(row<LANES, COLUMNS, TOKEN> *r, T
                     ? core_float((uint32_t)__ldg(x + LANES * c) << 16)
                     : 0.0f;
   }
+}
+
+/* to[experts] = x, of a row's lanes. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void row_store(float *to, int experts, const float *x) {
+  if (LANES == 1 && COLUMNS == 8 && experts == COLUMNS && !SELDOM(!aligned16(to))) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c += 4) {
+      floats<4> four;
+#pragma unroll
+      for (int l = 0; l < 4; l++) four.x[l] = x[(c + l) % COLUMNS];
+      floats_store<4>(to + c, four);
+    }
+    return;
+  }
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++)
+    if (row_lane<LANES>() + LANES * c < experts) to[row_lane<LANES>() + LANES * c] = x[c];
 }
 
 /* The largest logit. A live row that holds one that is not finite is reported, and from here on not
@@ -349,14 +391,23 @@ static __device__ __forceinline__ bool gates_need_probabilities(phibal_gate gate
 /* Calls a function template for the smallest row that holds E experts: F<LANES, COLUMNS>. */
 #ifndef ROW_DISPATCH
 #define ROW_DISPATCH(experts, F)                                                                   \
-  ((experts) <= 8     ? F(8, 1)                                                                    \
-   : (experts) <= 16  ? F(16, 1)                                                                   \
-   : (experts) <= 32  ? F(32, 1)                                                                   \
+  ((experts) <= 8     ? F(1, 8)                                                                    \
+   : (experts) <= 16  ? F(2, 8)                                                                    \
+   : (experts) <= 32  ? F(4, 8)                                                                    \
    : (experts) <= 64  ? F(8, 8)                                                                    \
-   : (experts) <= 128 ? F(32, 4)                                                                   \
+   : (experts) <= 128 ? F(16, 8)                                                                   \
    : (experts) <= 256 ? F(32, 8)                                                                   \
    : (experts) <= 512 ? F(32, 16)                                                                  \
                       : F(32, 32))
+#endif
+
+/* The kernels of rows of a shape, by router_kind. */
+#ifndef ROUTER_KERNELS
+#define ROUTER_KERNELS(kernel, LANES, COLUMNS)                                                     \
+  {                                                                                                \
+    kernel<LANES, COLUMNS, ROUTER_FULL>, kernel<LANES, COLUMNS, ROUTER_SOFTMAX>,                   \
+        kernel<LANES, COLUMNS, ROUTER_SCORES>, kernel<LANES, COLUMNS, ROUTER_ANY>                  \
+  }
 #endif
 
 static inline phibal_status cuda_router_check(const char *name, const phibal_router *router,

@@ -116,7 +116,7 @@ static __device__ __forceinline__ float fused(float a, float b, float c) {
 #endif
 }
 
-static inline bool aligned16(const void *p) {
+CORE_FUNCTION bool aligned16(const void *p) {
   return (uintptr_t)p % 16 == 0;
 }
 

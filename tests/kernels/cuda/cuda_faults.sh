@@ -78,11 +78,12 @@ parts that leave the last keys out|order_statistic.h|quantile|quantile|other bit
 the part behind that of the place|order_statistic.h|quantile|quantile|too few|s/count\[j\] >= place/count[j] > place/
 bounds of the round before|order_statistic.h|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/low = bound + 1;/low = bound;/
 required of biased scores|quantile.cu|quantile|quantile|other bits|s/cut - required_score(router.gate, x\[e\], 0.0)/cut - score[e]/
-gates counted before all have|capacity.cu|capacity|capacity|race|/shared_add(count, round, own);/,/const int64_t reach/s/__syncthreads();//
+equal gates of the round before|capacity.cu|capacity|capacity|other bits|s/^      order_count(n, gate, keys, count);$/      if (round < ORDER_ROUNDS) order_count(n, gate, keys, count);/
+gate of the rank above|capacity.cu|capacity|capacity|other bits|s/n - a.limit + 1, count/n - a.limit + 2, count/
 refusal overwritten before it is read|capacity.cu|capacity|capacity|race|/const bool stop/,/if (stop)/s/__syncthreads();//
 warps' parts overwritten before they are read|capacity.cu|capacity|capacity|race|/int before = __popc/,/return before/s/__syncthreads();//
 places begin again in each chunk|capacity.cu|capacity|capacity|other bits|s/place += all;/place = all;/
-fewer halvings of the gates|capacity.cu|capacity|capacity|other bits|s/CAPACITY_COUNTS = 33/CAPACITY_COUNTS = 25/
+fewer rounds of the gates|capacity.cu|capacity|capacity|other bits|s/round <= ORDER_ROUNDS; round/round < ORDER_ROUNDS; round/
 slots of a token confused|capacity.cu|capacity|capacity|other bits|s/route % a.active == s/route % a.active == a.active - 1 - s/
 limbs of the last block only|z_loss.cu|z_loss|z-loss|z-loss|s/if (block\[j\] != 0) atomicAdd(&sums->limb\[j\], (device_sum)block\[j\]);/sums->limb[j] = block[j];/
 product of a norm in another order|norm.cu|norm|cuda_trainer/norm*|RMSNorm, n|s/x.x\[l\] \* r \* w.x\[l\]/x.x[l] * (r * w.x[l])/
@@ -153,6 +154,13 @@ block of the greatest number taken for the last|load_levels.h|router_forward|rou
 sums cleared before all have read them|load_levels.h|router_forward|router-forward|race in global memory|/everyone has read/d
 a row's routes written by two blocks|router_forward.cu|router_forward|router-forward|race in global memory|s/stride = (int32_t)gridDim.x \* warps \* ROWS/stride = (int32_t)warps * ROWS/
 near ties by the key without its last bits|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/(bits \& LAST) != 0/false/
+the last route not compared with the next logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/s < FEW - 1 \&\& s < active/s < FEW - 1 \&\& s < active - 1/
+eight routes not compared with the ninth logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/near |= least != active;//
+keys of another lane left out|router_forward.cu|router_forward|router-forward|other bits|s/mask < LANES; mask \*= 2) keys_merge/mask < LANES \/ 2; mask *= 2) keys_merge/
+routes beyond two columns|router_forward.cu|router_forward|cuda_kernels/bfloat16*|FAIL|s/active > LANES \* FEWER/active > LANES * COLUMNS/
+pieces of logits that are not aligned|row.h|router_forward|cuda_kernels/bfloat16*|misaligned vector|s/!SELDOM(!aligned16(logits))/true/
+pieces of probabilities that are not aligned|row.h|router_forward|cuda_kernels/bfloat16*|misaligned vector|s/!SELDOM(!aligned16(to))/true/
+eight bfloat16 logits read as binary32|row.h|router_backward|cuda_kernels/bfloat16*|FAIL|s/if (whole \&\& type == PHIBAL_LOGITS_F32)/if (whole)/
 small probabilities cut at 2^-83|router_forward.cu|router_forward|router-forward|loads|s/levels_add(levels, experts, p);/for (int c = 0; c < COLUMNS; c++) p[c] = p[c] < 0x1p-31 ? 0.0 : p[c];\n  levels_add(levels, experts, p);/
 warps that take their turns without a barrier|load_levels.h|router_forward|router-forward|which nothing wrote|s/if (turn > 0) __syncthreads();//
 sums of warps read before all have written them|load_levels.h|router_forward|router-forward|race|/other\[2 \* warp + 1\] = failed;/,/device_sum sum = 0;/s/__syncthreads();//
