@@ -401,12 +401,13 @@ static __device__ __forceinline__ bool gates_need_probabilities(phibal_gate gate
                       : F(32, 32))
 #endif
 
-/* The kernels of rows of a shape, by router_kind. */
+/* The kernels of rows of a shape, by router_kind. Compiling more than 8 columns takes long. */
 #ifndef ROUTER_KERNELS
 #define ROUTER_KERNELS(kernel, LANES, COLUMNS)                                                     \
   {                                                                                                \
-    kernel<LANES, COLUMNS, ROUTER_FULL>, kernel<LANES, COLUMNS, ROUTER_SOFTMAX>,                   \
-        kernel<LANES, COLUMNS, ROUTER_SCORES>, kernel<LANES, COLUMNS, ROUTER_ANY>                  \
+    kernel<LANES, COLUMNS, (COLUMNS <= 8 ? ROUTER_FULL : ROUTER_SOFTMAX)>,                         \
+        kernel<LANES, COLUMNS, ROUTER_SOFTMAX>, kernel<LANES, COLUMNS, ROUTER_SCORES>,             \
+        kernel<LANES, COLUMNS, ROUTER_ANY>                                                         \
   }
 #endif
 
