@@ -65,8 +65,6 @@ class Kernel:
 # The router at the shapes of the tables in bench/RESULTS.md; the others at widths that are multiples of 4.
 ROWS = ("#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(1, 8) : (experts) <= 64 ? F(8, 8) : F(32, 8))\n"
         "#define ROUTER_KERNELS(kernel, LANES, COLUMNS) {kernel<LANES, COLUMNS, ROUTER_FULL>}\n")
-
-
 ROUTER_THREADS = 128
 
 
@@ -94,6 +92,7 @@ for S, size in (("float", 4), ("bfloat16", 2)):
         Kernel("activate backward %s" % S, "activation", r"activate_backward_kernel<%s, %d, true>" % (S, by), 256,
                "stream", ("store", 2 * size), 5 * size),
         Kernel("gather %s" % S, "combine", r"gather_kernel<%s, 4>" % S, 256, "stream", ("store", size), 2 * size),
+        # Of a token's result, read and written once, an eighth falls to each of k = 8 slots.
         Kernel("combine %s, a number of a slot" % S, "combine", r"combine_kernel<%s, 4>" % S, 256, "stream", ("load", size), size + 8 / 8),
         Kernel("combine backward %s" % S, "combine", r"combine_backward_kernel<%s, 4>" % S, 256, "stream", ("store", size), 4 + 2 * size),
         Kernel("RoPE %s" % S, "rope", r"rope_kernel<%s, 4, false>" % S, 256, "stream", ("store", size), 2 * size),
@@ -442,8 +441,8 @@ def of_kernel(kernel, code, show=False):
     leaves = [h for h in graph.loops if not any(graph.loops[g] < graph.loops[h] for g in graph.loops)]
     if kernel.way == "stream":
         what, size = kernel.unit
-        best = max((h for h in graph.loops if costs[h].get(what, 0) and not any(graph.loops[g] < graph.loops[h] and costs[g].get(what, 0) for g in graph.loops)),
-                   key=memory)
+        moves = [h for h in graph.loops if costs[h].get(what, 0)]
+        best = max((h for h in moves if not any(graph.loops[g] < graph.loops[h] for g in moves)), key=memory)
         return over(costs[best], WARP * costs[best][what] / size)
     if kernel.way == "phases":
         loads = max((h for h in leaves if costs[h]["store"] == 0), key=lambda h: costs[h]["load"])

@@ -251,8 +251,8 @@ static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COL
     if (lane + LANES * c >= a.router.experts) no_key(&key[c]);
   }
   int32_t rank[GATES] = {}, chosen; /* as `selected`; the smallest key that is selected */
-  bool near;
-  if constexpr (LANES < FEW) { /* all lanes have the sorted keys */
+  bool near;                        /* two that are compared agree in all other bits */
+  if constexpr (LANES < FEW) {      /* all lanes have the sorted keys */
     int32_t sorted[FEW];
 #pragma unroll
     for (int c = 0; c < FEW; c++) sorted[c] = key[c];
@@ -267,14 +267,6 @@ static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COL
       if (s == active - 1) chosen = sorted[s];
       if (s < FEW - 1 && s < active) near |= (uint32_t)(sorted[s] ^ sorted[s + 1]) <= LAST;
     }
-    if (LANES > 1 && active == FEW) { /* the next one is not among them */
-      int least = 0;
-#pragma unroll
-      for (int c = 0; c < COLUMNS; c++) least += key[c] >= (chosen & ~LAST);
-#pragma unroll
-      for (int s = LANES / 2; s >= 1; s /= 2) least += __shfl_xor_sync(ALL_LANES, least, s, LANES);
-      near |= least != active;
-    }
   } else {
     int32_t sorted[COLUMNS];
 #pragma unroll
@@ -287,12 +279,15 @@ static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COL
     }
     const int32_t next = __shfl_sync(ALL_LANES, rank[0], (lane + 1) % LANES, LANES);
     chosen = __shfl_sync(ALL_LANES, rank[0], active - 1, LANES);
-    int more = lane < active - 1 && (uint32_t)(rank[0] ^ next) <= LAST ? LANES * COLUMNS : 0;
+    near = lane < active - 1 && (uint32_t)(rank[0] ^ next) <= LAST;
+  }
+  if (LANES >= FEW || (LANES > 1 && active == FEW)) { /* the next logit has not been compared */
+    int reach = near ? LANES * COLUMNS : 0;
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) more += key[c] >= (chosen & ~LAST);
+    for (int c = 0; c < COLUMNS; c++) reach += key[c] >= (chosen & ~LAST);
 #pragma unroll
-    for (int s = LANES / 2; s >= 1; s /= 2) more += __shfl_xor_sync(ALL_LANES, more, s, LANES);
-    near = more != active;
+    for (int s = LANES / 2; s >= 1; s /= 2) reach += __shfl_xor_sync(ALL_LANES, reach, s, LANES);
+    near = reach != active;
   }
   if (SELDOM(__any_sync(ALL_LANES, r->live && near))) {
     uint32_t bits = 0;

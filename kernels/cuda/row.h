@@ -24,8 +24,7 @@ template <int LANES, class T> static __device__ __forceinline__ T row_from(T x, 
   return LANES == 1 ? x : __shfl_sync(ALL_LANES, x, lane, LANES);
 }
 
-/* Columns of gates, rank s in lane s % LANES, column s / LANES, that are enough for most routers.
- */
+/* Columns of gates that are enough for most routers: rank s in lane s % LANES, column s / LANES. */
 template <int LANES> static constexpr int GATE_COLUMNS = LANES < 8 ? 2 : 1;
 
 /* Routers that have kernels of their own, so that what the others need costs them neither
@@ -200,8 +199,13 @@ static __device__ __forceinline__ float logit_at(phibal_logits type, const void 
   return core_float((uint32_t)__ldg((const uint16_t *)logits + i) << 16);
 }
 
-/* The logits of token `token` < tokens, in pieces of 16 bytes where a thread has a row of 8; zeros
-   beyond the experts. A token that is not live has some
+/* Whether a thread has rows of 8 numbers that begin at multiples of 16 bytes. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ bool row_aligned(int experts, const void *rows) {
+  return LANES == 1 && COLUMNS == 8 && experts == COLUMNS && !SELDOM(!aligned16(rows));
+}
+
+/* The logits of token `token` < tokens; zeros beyond the experts. A token that is not live has some
    token's logits, and nothing of them is given out. */
 template <int LANES, int COLUMNS, class TOKEN>
 static __device__ __forceinline__ void row_load(row<LANES, COLUMNS, TOKEN> *r, TOKEN token,
@@ -211,19 +215,18 @@ static __device__ __forceinline__ void row_load(row<LANES, COLUMNS, TOKEN> *r, T
   const int64_t first = (int64_t)there * experts + row_lane<LANES>();
   r->token = token;
   r->live = token < tokens && (!mask || __ldg(mask + there) != 0);
-  const bool whole =
-      LANES == 1 && COLUMNS == 8 && experts == COLUMNS && !SELDOM(!aligned16(logits));
-  if (whole && type == PHIBAL_LOGITS_F32) {
+  const bool aligned = row_aligned<LANES, COLUMNS>(experts, logits);
+  if (aligned && type == PHIBAL_LOGITS_F32) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c += 4) {
       const floats<4> x = floats_load<4>((const float *)logits + first + c);
 #pragma unroll
-      for (int l = 0; l < 4; l++) r->x[(c + l) % COLUMNS] = x.x[l];
+      for (int l = 0; l < 4; l++) r->x[c + l] = x.x[l];
     }
-  } else if (whole) {
+  } else if (aligned) {
     const floats<8> x = floats_load<8>((const bfloat16 *)logits + first);
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) r->x[c] = x.x[c % 8];
+    for (int c = 0; c < 8; c++) r->x[c] = x.x[c];
   } else if (type == PHIBAL_LOGITS_F32) {
     const float *x = (const float *)logits + first;
 #pragma unroll
@@ -239,15 +242,15 @@ static __device__ __forceinline__ void row_load(row<LANES, COLUMNS, TOKEN> *r, T
   }
 }
 
-/* to[experts] = x, of a row's lanes. */
+/* A row of results to `to` [experts]. */
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ void row_store(float *to, int experts, const float *x) {
-  if (LANES == 1 && COLUMNS == 8 && experts == COLUMNS && !SELDOM(!aligned16(to))) {
+  if (row_aligned<LANES, COLUMNS>(experts, to)) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c += 4) {
       floats<4> four;
 #pragma unroll
-      for (int l = 0; l < 4; l++) four.x[l] = x[(c + l) % COLUMNS];
+      for (int l = 0; l < 4; l++) four.x[l] = x[c + l];
       floats_store<4>(to + c, four);
     }
     return;
@@ -401,7 +404,8 @@ static __device__ __forceinline__ bool gates_need_probabilities(phibal_gate gate
                       : F(32, 32))
 #endif
 
-/* The kernels of rows of a shape, by router_kind. Compiling more than 8 columns takes long. */
+/* The kernels of a shape of rows, by router_kind. With more than 8 columns they take long to
+   compile, and ROUTER_FULL has none of its own. */
 #ifndef ROUTER_KERNELS
 #define ROUTER_KERNELS(kernel, LANES, COLUMNS)                                                     \
   {                                                                                                \

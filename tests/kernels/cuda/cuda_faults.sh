@@ -155,12 +155,12 @@ sums cleared before all have read them|load_levels.h|router_forward|router-forwa
 a row's routes written by two blocks|router_forward.cu|router_forward|router-forward|race in global memory|s/stride = (int32_t)gridDim.x \* warps \* ROWS/stride = (int32_t)warps * ROWS/
 near ties by the key without its last bits|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/(bits \& LAST) != 0/false/
 the last route not compared with the next logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/s < FEW - 1 \&\& s < active/s < FEW - 1 \&\& s < active - 1/
-eight routes not compared with the ninth logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/near |= least != active;//
+eight routes not compared with the ninth logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/ || (LANES > 1 \&\& active == FEW)//
 keys of another lane left out|router_forward.cu|router_forward|router-forward|other bits|s/mask < LANES; mask \*= 2) keys_merge/mask < LANES \/ 2; mask *= 2) keys_merge/
 routes beyond two columns|router_forward.cu|router_forward|cuda_kernels/bfloat16*|FAIL|s/active > LANES \* FEWER/active > LANES * COLUMNS/
-pieces of logits that are not aligned|row.h|router_forward|cuda_kernels/bfloat16*|misaligned vector|s/!SELDOM(!aligned16(logits))/true/
-pieces of probabilities that are not aligned|row.h|router_forward|cuda_kernels/bfloat16*|misaligned vector|s/!SELDOM(!aligned16(to))/true/
-eight bfloat16 logits read as binary32|row.h|router_backward|cuda_kernels/bfloat16*|FAIL|s/if (whole \&\& type == PHIBAL_LOGITS_F32)/if (whole)/
+pieces of logits that are not aligned|row.h|router_forward|cuda_kernels/bfloat16*|misaligned vector|s/(experts, logits);/(experts, nullptr);/
+pieces of probabilities that are not aligned|row.h|router_forward|cuda_kernels/bfloat16*|misaligned vector|s/(experts, to))/(experts, nullptr))/
+eight bfloat16 logits read as binary32|row.h|router_backward|cuda_kernels/bfloat16*|FAIL|s/if (aligned \&\& type == PHIBAL_LOGITS_F32)/if (aligned)/
 small probabilities cut at 2^-83|router_forward.cu|router_forward|router-forward|loads|s/levels_add(levels, experts, p);/for (int c = 0; c < COLUMNS; c++) p[c] = p[c] < 0x1p-31 ? 0.0 : p[c];\n  levels_add(levels, experts, p);/
 warps that take their turns without a barrier|load_levels.h|router_forward|router-forward|which nothing wrote|s/if (turn > 0) __syncthreads();//
 sums of warps read before all have written them|load_levels.h|router_forward|router-forward|race|/other\[2 \* warp + 1\] = failed;/,/device_sum sum = 0;/s/__syncthreads();//
