@@ -198,10 +198,12 @@ static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS, COLUMNS == 8 ? 4 
     token_row<LANES, COLUMNS> r;
     row_load(&r, token + mine, a.of.tokens, a.router.experts, a.of.type, a.of.logits, a.of.mask);
     constexpr int FEWER = GATE_COLUMNS<LANES>;
-    if (SELDOM(a.router.active > LANES * FEWER))
-      backward_row<LANES, COLUMNS, COLUMNS>(&r, a);
-    else
-      backward_row<LANES, COLUMNS, FEWER>(&r, a);
+    if constexpr (KIND == ROUTER_ANY)
+      if (SELDOM(a.router.active > LANES * FEWER)) {
+        backward_row<LANES, COLUMNS, COLUMNS>(&r, a);
+        continue;
+      }
+    backward_row<LANES, COLUMNS, FEWER>(&r, a);
   }
 }
 
@@ -212,8 +214,8 @@ static phibal_status backward_launch(const backward_arguments &a, const phibal_c
                         BACKWARD_WARPS * WARP, 0, true};
   static void (*const kernels[])(backward_arguments) =
       ROUTER_KERNELS(backward_kernel, LANES, COLUMNS);
-  return launch("router backward", kernels[router_kind_of(a.router, LANES * COLUMNS, false)], shape,
-                call, a);
+  return launch("router backward", kernels[router_kind_of<LANES, COLUMNS>(a.router, false, false)],
+                shape, call, a);
 }
 
 phibal_status phibal_cuda_router_backward(const phibal_router *router, int64_t tokens,

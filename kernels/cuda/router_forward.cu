@@ -381,15 +381,16 @@ row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const dou
 }
 
 /* (R2) to (R5e): the routes, at most LANES GATES of them. */
-template <int LANES, int COLUMNS, int GATES>
+template <int LANES, int COLUMNS, int GATES, router_kind KIND>
 static __device__ __forceinline__ void row_routes(const token_row<LANES, COLUMNS> *r,
                                                   const forward_known &a, const double *p,
                                                   double inverse, int32_t *count) {
   int32_t selected[GATES];
   float chosen[GATES];
-  if (a.router.selection == PHIBAL_SELECTION_GIVEN)
+  /* phi-balancing has no bias; ROUTER_ANY compares as with one, so that it has one selection. */
+  if (KIND == ROUTER_ANY && a.router.selection == PHIBAL_SELECTION_GIVEN)
     row_given<LANES, COLUMNS, GATES>(r, a, selected, chosen, count);
-  else if (SELDOM(a.of.bias != nullptr)) /* not with phi-balancing */
+  else if (KIND == ROUTER_ANY || (KIND == ROUTER_SCORES && SELDOM(a.of.bias != nullptr)))
     row_select<LANES, COLUMNS, GATES, int64_t>(r, a, p, selected, chosen, count);
   else
     row_select<LANES, COLUMNS, GATES, int32_t>(r, a, p, selected, chosen, count);
@@ -419,7 +420,7 @@ static __device__ __forceinline__ void row_logsumexp_out(const token_row<LANES, 
 }
 
 /* One token of each group of lanes. */
-template <int LANES, int COLUMNS>
+template <int LANES, int COLUMNS, router_kind KIND>
 static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
                                                    const forward_known &a,
                                                    load_levels<LANES, COLUMNS> *levels) {
@@ -436,10 +437,13 @@ static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
   levels_add(levels, experts, p);
   levels->tokens += r->live;
   constexpr int FEWER = GATE_COLUMNS<LANES>;
-  if (SELDOM(a.router.active > LANES * FEWER))
-    row_routes<LANES, COLUMNS, COLUMNS>(r, a, p, inverse, levels->count);
-  else
-    row_routes<LANES, COLUMNS, FEWER>(r, a, p, inverse, levels->count);
+  bool routed = false;
+  if constexpr (KIND == ROUTER_ANY)
+    if (SELDOM(a.router.active > LANES * FEWER)) {
+      row_routes<LANES, COLUMNS, COLUMNS, KIND>(r, a, p, inverse, levels->count);
+      routed = true;
+    }
+  if (!routed) row_routes<LANES, COLUMNS, FEWER, KIND>(r, a, p, inverse, levels->count);
   if (a.of.logsumexp) row_logsumexp_out(r, a, total);
 }
 
@@ -471,7 +475,7 @@ static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS,
     if (AHEAD) now = next;
     row_load(AHEAD ? &next : &now, load + mine, a.of.tokens, a.router.experts, a.of.type,
              a.of.logits, a.of.mask);
-    forward_row(&now, a, &levels);
+    forward_row<LANES, COLUMNS, KIND>(&now, a, &levels);
   }
   levels_finish(&levels, a.router.experts, a.of.sums, a.of.loads);
 }
@@ -484,7 +488,7 @@ static phibal_status forward_launch(const forward_arguments &a, const phibal_cud
                         levels::THREADS, levels::shared_bytes(a.router.experts), true};
   static void (*const kernels[])(forward_arguments) =
       ROUTER_KERNELS(forward_kernel, LANES, COLUMNS);
-  return launch("router forward", kernels[router_kind_of(a.router, LANES * COLUMNS, true)], shape,
+  return launch("router forward", kernels[router_kind_of<LANES, COLUMNS>(a.router, true, a.bias)], shape,
                 call, a);
 }
 

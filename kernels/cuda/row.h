@@ -28,23 +28,27 @@ template <int LANES, class T> static __device__ __forceinline__ T row_from(T x, 
 template <int LANES> static constexpr int GATE_COLUMNS = LANES < 8 ? 2 : 1;
 
 /* Routers that have kernels of their own, so that what the others need costs them neither
-   instructions nor registers. */
+   instructions nor registers, nor nvcc its time. All but ROUTER_ANY have routes for GATE_COLUMNS. */
 enum router_kind {
   ROUTER_FULL,    /* softmax, as ROUTER_SOFTMAX, of as many experts as a row has places */
-  ROUTER_SOFTMAX, /* softmax, selected by logits, all gates counted */
-  ROUTER_SCORES,  /* the same of scores */
-  ROUTER_ANY,     /* with groups, by probabilities, a selection that is given, gates left out */
+  ROUTER_SOFTMAX, /* softmax, selected by logits without a bias, all gates counted */
+  ROUTER_SCORES,  /* the same of scores, with a bias or without */
+  ROUTER_ANY,     /* the rest: more routes, a bias of logits, groups, selected by probabilities, a
+                     selection that is given, gates left out */
 };
 
-/* In rows of so many places. How experts are selected is nothing to the backward pass. */
-static inline router_kind router_kind_of(const phibal_router &router, int places, bool selects) {
+/* In rows of so many lanes and columns. How experts are selected is nothing to the backward pass. */
+template <int LANES, int COLUMNS>
+static inline router_kind router_kind_of(const phibal_router &router, bool selects, bool biased) {
   const bool selects_otherwise = router.group_score != PHIBAL_GROUP_NONE ||
                                  router.score != PHIBAL_SCORE_OF_GATE ||
                                  router.selection == PHIBAL_SELECTION_GIVEN;
-  if ((selects && selects_otherwise) || router.zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
+  if ((selects && selects_otherwise) || router.active > LANES * GATE_COLUMNS<LANES> ||
+      router.zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
     return ROUTER_ANY;
   if (core_gate_has_scores(router.gate)) return ROUTER_SCORES;
-  return router.experts == places ? ROUTER_FULL : ROUTER_SOFTMAX;
+  if (biased) return ROUTER_ANY;
+  return router.experts == LANES * COLUMNS ? ROUTER_FULL : ROUTER_SOFTMAX;
 }
 
 /* n elements, and the width of the tree that adds them. */
