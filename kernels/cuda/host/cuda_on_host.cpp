@@ -37,8 +37,6 @@ struct word {
   bool atomically;             /* written by an atomic addition */
 };
 
-thread_local const built_ins *running = nullptr;
-
 void fault_set(const char *format, ...) {
   if (fault()[0]) return; /* what follows from a fault is not told */
   va_list arguments;
@@ -49,8 +47,8 @@ void fault_set(const char *format, ...) {
 
 namespace {
 
-constexpr size_t STACK_BYTES = 256 * 1024;
 constexpr int LANES = 32;
+const char *const SYNCWARP = "__syncwarp";
 
 /* Limits of every device that kernels are built for. */
 constexpr int64_t MOST_BLOCKS = 2147483647;
@@ -59,8 +57,11 @@ constexpr size_t SHARED_BYTES = 48 * 1024;
 
 enum class state { ready, at_barrier, at_collective, done };
 
-struct thread {
-  built_ins seen;
+struct block_run;
+
+struct thread : built_ins {
+  block_run *of = nullptr;
+  int number = 0; /* in the block */
   state now = state::ready;
   const char *waits_for = "";
   place at{"", 0};
@@ -82,8 +83,12 @@ struct block_run {
   std::vector<uint64_t> exchanged;  /* [warps][32] */
   std::vector<uint64_t> warp_times; /* [warps] */
   uint64_t time = 1;
-  int current = 0;
-  context::fiber scheduler;
+  size_t ended = 0;               /* threads */
+  bool backwards = false;         /* the order in which threads go on */
+  thread *low = nullptr;          /* those of this pass */
+  thread *high = nullptr;         /* behind the last of them */
+  context::fiber scheduler;       /* while a thread runs */
+  context::fiber *left = nullptr; /* the place of whoever ran before */
   thread_function function = nullptr;
   void *arguments = nullptr;
 #ifdef CUDA_ON_HOST_ASAN
@@ -93,74 +98,124 @@ struct block_run {
 #endif
 };
 
+/* The block whose turn it is, and whether one of its threads runs. What only threads call asks
+   current(), which costs less. */
 thread_local block_run *block = nullptr;
+thread_local bool in_thread = false;
+
 thread_local uint64_t blocks_run = 0;
 thread_local region dynamic[PLACES];
 thread_local char fault_text[FAULT_BYTES];
 
 /* One stack for each thread of the blocks under way, kept for the next blocks. */
-thread_local std::vector<std::unique_ptr<char[]>> stacks;
+struct free_stack {
+  void operator()(void *stack) const {
+    free(stack);
+  }
+};
+thread_local std::vector<std::unique_ptr<char, free_stack>> stacks;
 
 struct kept_stack {
   int which;
+  const built_ins *of;
   context::stack_context allocate() {
     if ((int)stacks.size() <= which) stacks.resize((size_t)which + 1);
-    std::unique_ptr<char[]> &stack = stacks[(size_t)which];
-    if (!stack) stack.reset(new char[STACK_BYTES]);
+    auto &stack = stacks[(size_t)which];
+    if (!stack) stack.reset((char *)aligned_alloc(STACK_BYTES, STACK_BYTES));
+    if (!stack) throw std::bad_alloc();
+    memcpy(stack.get(), &of, sizeof of);
+    /* Tops of stacks that all lay at one place of a page would share a few lines of the cache. */
+    const size_t shift = (size_t)(which % 64) * 576;
     context::stack_context c;
-    c.size = STACK_BYTES;
-    c.sp = stack.get() + STACK_BYTES;
+    c.size = STACK_BYTES - shift;
+    c.sp = stack.get() + STACK_BYTES - shift;
     return c;
   }
   void deallocate(context::stack_context &) noexcept {}
 };
 
-/* Back to the scheduler, until it resumes this thread. */
-void yield() {
+/* The thread that runs. */
+thread *current() {
+  return static_cast<thread *>(const_cast<built_ins *>(running()));
+}
+
+/* The first ready thread from t on, in the order of this pass; null after the last. */
+thread *ready_from(const block_run *b, thread *t) {
+  for (; t >= b->low && t < b->high; t += b->backwards ? -1 : 1)
+    if (t->now == state::ready) return t;
+  return nullptr;
+}
+
+thread *ready_after(const block_run *b, thread *t) {
+  return ready_from(b, t + (b->backwards ? -1 : 1));
+}
+
+context::fiber *place_of(block_run *b, thread *t) {
+  return t ? &t->self : &b->scheduler;
+}
+
+/* What comes before a switch from one thread to another, null for the scheduler; and after one,
+   for whoever got control. */
+void leave(block_run *b, thread *from, [[maybe_unused]] thread *to,
+           [[maybe_unused]] bool for_ever) {
+  b->left = place_of(b, from);
 #ifdef CUDA_ON_HOST_ASAN
-  thread &t = block->threads[(size_t)block->current];
-  __sanitizer_start_switch_fiber(&t.fake_stack, block->scheduler_stack, block->scheduler_bytes);
-#endif
-  block->scheduler = std::move(block->scheduler).resume();
-#ifdef CUDA_ON_HOST_ASAN
-  __sanitizer_finish_switch_fiber(t.fake_stack, nullptr, nullptr);
+  void **fake = for_ever ? nullptr : from ? &from->fake_stack : &b->fake_stack;
+  if (to)
+    __sanitizer_start_switch_fiber(fake, stacks[(size_t)(b->at * MOST_THREADS + to->number)].get(),
+                                   STACK_BYTES);
+  else
+    __sanitizer_start_switch_fiber(fake, b->scheduler_stack, b->scheduler_bytes);
 #endif
 }
 
-void resume(int i) {
-  thread &t = block->threads[(size_t)i];
-  block->current = i;
-  running = &t.seen;
+void arrive(block_run *b, [[maybe_unused]] void *fake_stack, context::fiber &&before) {
 #ifdef CUDA_ON_HOST_ASAN
-  __sanitizer_start_switch_fiber(&block->fake_stack,
-                                 stacks[(size_t)(block->at * MOST_THREADS + i)].get(), STACK_BYTES);
+  const void *stack = nullptr;
+  size_t bytes = 0;
+  __sanitizer_finish_switch_fiber(fake_stack, &stack, &bytes);
+  if (b->left == &b->scheduler) {
+    b->scheduler_stack = stack;
+    b->scheduler_bytes = bytes;
+  }
 #endif
-  t.self = std::move(t.self).resume();
+  *b->left = std::move(before);
+}
+
+/* From one to the other, without the scheduler between two threads, until it is `from` again. */
+void switch_to(block_run *b, thread *from, thread *to) {
+  leave(b, from, to, false);
+  context::fiber before = std::move(*place_of(b, to)).resume();
 #ifdef CUDA_ON_HOST_ASAN
-  __sanitizer_finish_switch_fiber(block->fake_stack, nullptr, nullptr);
+  arrive(b, from ? from->fake_stack : b->fake_stack, std::move(before));
+#else
+  arrive(b, nullptr, std::move(before));
 #endif
 }
 
-context::fiber thread_main(context::fiber &&scheduler) {
-#ifdef CUDA_ON_HOST_ASAN
-  __sanitizer_finish_switch_fiber(nullptr, &block->scheduler_stack, &block->scheduler_bytes);
-#endif
-  block->scheduler = std::move(scheduler);
-  block->function(block->arguments);
-  block->threads[(size_t)block->current].now = state::done;
-#ifdef CUDA_ON_HOST_ASAN
-  __sanitizer_start_switch_fiber(nullptr, block->scheduler_stack, block->scheduler_bytes);
-#endif
-  return std::move(block->scheduler);
+context::fiber thread_main(context::fiber &&before) {
+  thread *me = current();
+  block_run *b = me->of;
+  arrive(b, nullptr, std::move(before));
+  b->function(b->arguments);
+  me->now = state::done;
+  b->ended++;
+  thread *next = ready_after(b, me);
+  leave(b, me, next, true);
+  return std::move(*place_of(b, next));
 }
 
-void wait(state how, const char *what, unsigned mask, place at) {
-  thread &t = block->threads[(size_t)block->current];
-  t.now = how;
-  t.waits_for = what;
-  t.mask = mask;
-  t.at = at;
-  yield();
+void wait(thread *me, state how, const char *what, unsigned mask, place at) {
+  me->now = how;
+  me->waits_for = what;
+  me->mask = mask;
+  me->at = at;
+  switch_to(me->of, me, ready_after(me->of, me));
+}
+
+/* Literals, most often the same one. */
+bool same(const char *a, const char *b) {
+  return a == b || strcmp(a, b) == 0;
 }
 
 /* Lets the lanes of a collective go on whose mask is complete. */
@@ -179,12 +234,12 @@ bool release_warp(size_t warp) {
       }
       thread &other = block->threads[first + o];
       complete = other.now == state::at_collective && other.mask == t.mask &&
-                 other.at.line == t.at.line && strcmp(other.at.file, t.at.file) == 0 &&
-                 strcmp(other.waits_for, t.waits_for) == 0;
+                 other.at.line == t.at.line && same(other.at.file, t.at.file) &&
+                 same(other.waits_for, t.waits_for);
     }
     if (!complete) continue;
     unsigned mask = t.mask;
-    if (strcmp(t.waits_for, "__syncwarp") == 0) block->warp_times[warp]++;
+    if (same(t.waits_for, SYNCWARP)) block->warp_times[warp]++;
     for (size_t o = 0; o < LANES; o++)
       if (mask >> o & 1) {
         block->exchanged[first + o] = block->threads[first + o].value;
@@ -198,8 +253,7 @@ bool release_warp(size_t warp) {
 bool release_block() {
   const thread &first = block->threads[0];
   for (const thread &t : block->threads)
-    if (t.now != state::at_barrier || t.at.line != first.at.line ||
-        strcmp(t.at.file, first.at.file) != 0)
+    if (t.now != state::at_barrier || t.at.line != first.at.line || !same(t.at.file, first.at.file))
       return false;
   for (thread &t : block->threads) t.now = state::ready;
   block->time++;
@@ -241,22 +295,35 @@ void report_stuck() {
 
 enum class outcome { ended, waits, stuck };
 
+/* The n threads from `first` on go on that can, each until it waits; false if none can. */
+bool pass(size_t first, size_t n) {
+  block->low = &block->threads[first];
+  block->high = block->low + n;
+  thread *next = ready_from(block, block->backwards ? block->high - 1 : block->low);
+  if (!next) return false;
+  in_thread = true;
+  switch_to(block, nullptr, next);
+  in_thread = false;
+  return true;
+}
+
 /* Lets every thread of the block go on that can, forwards or backwards, so that what depends on
-   their order shows. */
-outcome run_on(bool backwards) {
-  const int n = (int)block->threads.size();
-  const size_t warps = block->exchanged.size() / LANES;
-  bool moved = false, all_done = true;
-  for (int step = 0; step < n; step++) {
-    const int i = backwards ? n - 1 - step : step;
-    if (block->threads[(size_t)i].now == state::ready) {
-      resume(i);
-      moved = true;
+   their order shows: all of them up to their next wait, or warp after warp up to the next
+   __syncthreads. */
+outcome run_on(bool backwards, bool all_at_once) {
+  const size_t n = block->threads.size(), warps = block->warp_times.size();
+  bool moved = false;
+  block->backwards = backwards;
+  if (all_at_once) {
+    moved = pass(0, n);
+    for (size_t w = 0; w < warps; w++) moved |= release_warp(w);
+  } else {
+    for (size_t i = 0; i < warps; i++) {
+      const size_t w = backwards ? warps - 1 - i : i, first = w * LANES, rest = n - first;
+      while (pass(first, rest < LANES ? rest : LANES) || release_warp(w)) moved = true;
     }
-    all_done &= block->threads[(size_t)i].now == state::done;
   }
-  if (all_done) return outcome::ended;
-  for (size_t w = 0; w < warps; w++) moved |= release_warp(w);
+  if (block->ended == n) return outcome::ended;
   moved |= release_block();
   if (moved) return outcome::waits;
   report_stuck();
@@ -352,8 +419,11 @@ static std::unique_ptr<block_run> begin(unsigned number, int at, int threads, di
   r->warp_times.assign(warps, 1);
   for (int i = 0; i < threads; i++) {
     thread &t = r->threads[(size_t)i];
-    t.seen = {dim3((unsigned)i, 0, 0), dim3(number, 0, 0), dim3((unsigned)threads), grid};
-    t.self = context::fiber(std::allocator_arg, kept_stack{at * MOST_THREADS + i}, thread_main);
+    t.of = r.get();
+    t.number = i;
+    static_cast<built_ins &>(t) = {dim3((unsigned)i, 0, 0), dim3(number, 0, 0),
+                                   dim3((unsigned)threads), grid};
+    t.self = context::fiber(std::allocator_arg, kept_stack{at * MOST_THREADS + i, &t}, thread_main);
   }
   return r;
 }
@@ -389,8 +459,8 @@ bool run(const void *kernel, int64_t blocks, int threads, size_t shared_bytes, t
     int at = (int)(draw(&state) % PLACES);
     while (!under_way[at]) at = (at + 1) % PLACES;
     block = under_way[at].get();
-    const outcome how = run_on(draw(&state) % 2);
-    running = nullptr;
+    const bool backwards = draw(&state) % 2;
+    const outcome how = run_on(backwards, draw(&state) % 4 == 0);
     if (how == outcome::ended) {
       races_block_ended(block->in_grid);
       under_way[at].reset();
@@ -413,20 +483,23 @@ bool run(const void *kernel, int64_t blocks, int threads, size_t shared_bytes, t
   return fault_text[0] == 0;
 }
 
+static uint64_t &warp_time(const thread *t) {
+  return t->of->warp_times[(size_t)(t->number / LANES)];
+}
+
 bool moment_now(const void *p, moment *now) {
-  if (!block || !running) return false;
-  const thread &t = block->threads[(size_t)block->current];
-  const char *stack = stacks[(size_t)(block->at * MOST_THREADS + block->current)].get();
-  if ((const char *)p >= stack && (const char *)p < stack + STACK_BYTES) return false;
-  *now = {block->in_grid, (uint32_t)block->current, (uint32_t)block->time,
-          (uint32_t)block->warp_times[(size_t)(block->current / LANES)], t.fenced};
+  if (!in_thread) return false;
+  const thread *t = current();
+  const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  if (((uintptr_t)p ^ here) < STACK_BYTES) return false; /* on one stack, which is aligned */
+  *now = {t->of->in_grid, (uint32_t)t->number, (uint32_t)t->of->time, (uint32_t)warp_time(t),
+          t->fenced};
   return true;
 }
 
 void fence() {
-  thread &t = block->threads[(size_t)block->current];
-  t.fenced = {t.fenced.count + 1, (uint32_t)block->time,
-              (uint32_t)block->warp_times[(size_t)(block->current / LANES)]};
+  thread *t = current();
+  t->fenced = {t->fenced.count + 1, (uint32_t)t->of->time, (uint32_t)warp_time(t)};
   moment now;
   if (moment_now(nullptr, &now)) races_fence(now);
 }
@@ -437,25 +510,21 @@ void atomic_at(const void *p, size_t bytes) {
 }
 
 void block_barrier(place at) {
-  wait(state::at_barrier, "__syncthreads", 0, at);
+  wait(current(), state::at_barrier, "__syncthreads", 0, at);
 }
 
-unsigned lane() {
-  return (unsigned)block->current % LANES;
-}
-
-void warp_exchange(const char *what, unsigned mask, uint64_t value, place at, uint64_t *seen) {
-  if (!(mask >> lane() & 1))
+const uint64_t *warp_exchange(const char *what, unsigned mask, uint64_t value, place at) {
+  thread *me = current();
+  if (!(mask >> me->number % LANES & 1))
     fault_set("%s at %s:%d: thread %d is not in its own mask 0x%x", what, base_name(at.file),
-              at.line, block->current, mask);
-  block->threads[(size_t)block->current].value = value;
-  wait(state::at_collective, what, mask, at);
-  memcpy(seen, &block->exchanged[(size_t)block->current / LANES * LANES], LANES * sizeof *seen);
+              at.line, me->number, mask);
+  me->value = value;
+  wait(me, state::at_collective, what, mask, at);
+  return &me->of->exchanged[(size_t)me->number / LANES * LANES];
 }
 
 void warp_barrier(unsigned mask, place at) {
-  uint64_t seen[LANES];
-  warp_exchange("__syncwarp", mask, 0, at, seen);
+  warp_exchange(SYNCWARP, mask, 0, at);
 }
 
 void region_create(region *r, size_t bytes) {
@@ -483,55 +552,56 @@ region *dynamic_region() {
 
 /* Whether what a thread did at (time, warp_time) is ordered before what the current one does. */
 static bool ordered(uint64_t time, uint64_t warp_time, int who) {
-  int me = block->current;
-  if (time < block->time || who == me) return true;
-  return who / LANES == me / LANES && warp_time < block->warp_times[(size_t)(me / LANES)];
+  const thread *me = current();
+  if (time < me->of->time || who == me->number) return true;
+  return who / LANES == me->number / LANES && warp_time < cuda_on_host::warp_time(me);
 }
 
 static void race(const char *what, size_t offset, place at) {
   fault_set("race: thread %d %s at %s:%d, byte %zu of shared memory, with no barrier between",
-            block->current, what, base_name(at.file), at.line, offset);
+            current()->number, what, base_name(at.file), at.line, offset);
 }
 
 static void word_read(word *w, place at, size_t offset) {
-  int me = block->current;
-  uint64_t warp_time = block->warp_times[(size_t)(me / LANES)];
+  const int me = current()->number;
+  const uint64_t time = current()->of->time, warp_time = cuda_on_host::warp_time(current());
   if (!w->written)
     fault_set("thread %d reads at %s:%d byte %zu of shared memory, which nothing wrote", me,
               base_name(at.file), at.line, offset);
   else if (!ordered(w->written, w->written_warp, w->writer))
     race("reads what another wrote", offset, at);
-  if (w->read != block->time) {
+  if (w->read != time) {
     w->readers = w->reading_warps = false;
   } else {
     w->reading_warps |= w->reader / LANES != me / LANES;
     w->readers = w->read_warp == warp_time && (w->readers || w->reader != me);
   }
-  w->read = block->time;
+  w->read = time;
   w->read_warp = warp_time;
   w->reader = me;
 }
 
 static void word_write(word *w, bool atomic, place at, size_t offset) {
-  int me = block->current;
+  const int me = current()->number;
+  const uint64_t time = current()->of->time, warp_time = cuda_on_host::warp_time(current());
   if (atomic && !w->written)
     fault_set("thread %d adds at %s:%d to byte %zu of shared memory, which nothing wrote", me,
               base_name(at.file), at.line, offset);
   if (w->written && !(atomic && w->atomically) && !ordered(w->written, w->written_warp, w->writer))
     race("writes what another wrote", offset, at);
-  bool read_now = w->read == block->time;
+  bool read_now = w->read == time;
   if (read_now && (w->reading_warps || !ordered(w->read, w->read_warp, w->reader) ||
-                   (w->readers && w->read_warp == block->warp_times[(size_t)(me / LANES)])))
+                   (w->readers && w->read_warp == warp_time)))
     race("writes what another read", offset, at);
-  w->written = block->time;
-  w->written_warp = block->warp_times[(size_t)(me / LANES)];
+  w->written = time;
+  w->written_warp = warp_time;
   w->writer = me;
   w->atomically = atomic;
 }
 
 bool region_access(region *r, size_t offset, size_t bytes, access how, place at) {
   if (offset > r->bytes || bytes > r->bytes - offset) {
-    fault_set("thread %d %s at %s:%d beyond shared memory: byte %lld of %zu", block->current,
+    fault_set("thread %d %s at %s:%d beyond shared memory: byte %lld of %zu", current()->number,
               how == access::read ? "reads" : "writes", base_name(at.file), at.line,
               (long long)offset, r->bytes);
     return false;

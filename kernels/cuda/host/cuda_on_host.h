@@ -69,11 +69,18 @@ struct place {
   int line;
 };
 
-/* The thread that runs now, as built-in variables see it. */
+/* A thread, as built-in variables see it. */
 struct built_ins {
   dim3 thread, block, block_size, grid_size;
 };
-extern thread_local const built_ins *running;
+
+/* The stack of a thread, a power of two that it begins at a multiple of; first in it is where the
+   thread's built-ins are. So they are found from wherever the thread is. */
+constexpr size_t STACK_BYTES = 256 * 1024;
+inline const built_ins *running() {
+  const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  return *(const built_ins *const *)(here & ~(uintptr_t)(STACK_BYTES - 1));
+}
 
 /* Why the last launch failed, or the capture; empty if it did not. */
 const char *fault();
@@ -131,11 +138,13 @@ void block_barrier(place at);
 void fence();
 /* Before an atomic operation on global memory. */
 void atomic_at(const void *p, size_t bytes);
-/* Waits for the lanes of `mask`, and gives what each handed in; `seen` is [32] and only its places
-   in the mask mean anything. */
-void warp_exchange(const char *what, unsigned mask, uint64_t value, place at, uint64_t *seen);
+/* Waits for the lanes of `mask`, and gives what each handed in, [32] until the next call; only the
+   places in the mask mean anything. */
+const uint64_t *warp_exchange(const char *what, unsigned mask, uint64_t value, place at);
 void warp_barrier(unsigned mask, place at);
-unsigned lane();
+inline unsigned lane() {
+  return running()->thread.x % 32;
+}
 
 /* A region of shared memory: its words, and what happened to each. */
 struct region {
@@ -264,10 +273,10 @@ template <class T> T from_bits(uint64_t bits) {
 
 } // namespace cuda_on_host
 
-#define threadIdx (cuda_on_host::running->thread)
-#define blockIdx (cuda_on_host::running->block)
-#define blockDim (cuda_on_host::running->block_size)
-#define gridDim (cuda_on_host::running->grid_size)
+#define threadIdx (cuda_on_host::running()->thread)
+#define blockIdx (cuda_on_host::running()->block)
+#define blockDim (cuda_on_host::running()->block_size)
+#define gridDim (cuda_on_host::running()->grid_size)
 
 #define CUDA_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
@@ -284,27 +293,24 @@ inline void __threadfence() {
 }
 
 template <class T> T __shfl_sync(unsigned mask, T value, int source, int width = 32, CUDA_PLACE) {
-  uint64_t seen[32];
-  cuda_on_host::warp_exchange("__shfl_sync", mask, cuda_on_host::to_bits(value), {file, line},
-                              seen);
+  const uint64_t *seen =
+      cuda_on_host::warp_exchange("__shfl_sync", mask, cuda_on_host::to_bits(value), {file, line});
   unsigned base = cuda_on_host::lane() & ~(unsigned)(width - 1);
   return cuda_on_host::from_bits<T>(seen[base + ((unsigned)source & (unsigned)(width - 1))]);
 }
 
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int other, int width = 32, CUDA_PLACE) {
-  uint64_t seen[32];
-  cuda_on_host::warp_exchange("__shfl_xor_sync", mask, cuda_on_host::to_bits(value), {file, line},
-                              seen);
+  const uint64_t *seen = cuda_on_host::warp_exchange("__shfl_xor_sync", mask,
+                                                     cuda_on_host::to_bits(value), {file, line});
   unsigned me = cuda_on_host::lane(), from = me ^ (unsigned)other;
   return (from ^ me) < (unsigned)width ? cuda_on_host::from_bits<T>(seen[from]) : value;
 }
 
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, CUDA_PLACE) {
-  uint64_t seen[32];
-  cuda_on_host::warp_exchange("__shfl_up_sync", mask, cuda_on_host::to_bits(value), {file, line},
-                              seen);
+  const uint64_t *seen = cuda_on_host::warp_exchange("__shfl_up_sync", mask,
+                                                     cuda_on_host::to_bits(value), {file, line});
   unsigned me = cuda_on_host::lane();
   return (me & (unsigned)(width - 1)) < delta ? value
                                               : cuda_on_host::from_bits<T>(seen[me - delta]);
@@ -316,8 +322,8 @@ inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate, CUDA_PLACE) {
-  uint64_t seen[32];
-  cuda_on_host::warp_exchange("__ballot_sync", mask, predicate != 0, {file, line}, seen);
+  const uint64_t *seen =
+      cuda_on_host::warp_exchange("__ballot_sync", mask, predicate != 0, {file, line});
   unsigned ballot = 0;
   for (unsigned l = 0; l < 32; l++)
     if (mask >> l & 1) ballot |= (unsigned)seen[l] << l;
@@ -329,8 +335,8 @@ inline int __any_sync(unsigned mask, int predicate, CUDA_PLACE) {
 }
 
 inline unsigned __match_any_sync(unsigned mask, int value, CUDA_PLACE) {
-  uint64_t seen[32];
-  cuda_on_host::warp_exchange("__match_any_sync", mask, (unsigned)value, {file, line}, seen);
+  const uint64_t *seen =
+      cuda_on_host::warp_exchange("__match_any_sync", mask, (unsigned)value, {file, line});
   unsigned match = 0;
   for (unsigned l = 0; l < 32; l++)
     if (mask >> l & 1) match |= (unsigned)(seen[l] == (unsigned)value) << l;
@@ -341,8 +347,8 @@ inline unsigned __match_any_sync(unsigned mask, int value, CUDA_PLACE) {
 template <class T>
 T cuda_on_host_reduce(const char *what, unsigned mask, T value, bool largest, const char *file,
                       int line) {
-  uint64_t seen[32];
-  cuda_on_host::warp_exchange(what, mask, cuda_on_host::to_bits(value), {file, line}, seen);
+  const uint64_t *seen =
+      cuda_on_host::warp_exchange(what, mask, cuda_on_host::to_bits(value), {file, line});
   for (unsigned l = 0; l < 32; l++) {
     T other = cuda_on_host::from_bits<T>(seen[l]);
     if ((mask >> l & 1) && (largest ? other > value : other < value)) value = other;
@@ -363,8 +369,8 @@ inline int __reduce_min_sync(unsigned mask, int value, CUDA_PLACE) {
   return cuda_on_host_reduce("__reduce_min_sync", mask, value, false, file, line);
 }
 inline unsigned __reduce_add_sync(unsigned mask, unsigned value, CUDA_PLACE) {
-  uint64_t seen[32];
-  cuda_on_host::warp_exchange("__reduce_add_sync", mask, value, {file, line}, seen);
+  const uint64_t *seen =
+      cuda_on_host::warp_exchange("__reduce_add_sync", mask, value, {file, line});
   unsigned sum = 0;
   for (unsigned l = 0; l < 32; l++)
     if (mask >> l & 1) sum += (unsigned)seen[l];

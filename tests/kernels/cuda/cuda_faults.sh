@@ -51,7 +51,7 @@ while IFS='|' read -r name file source operation message edit; do
     continue
   fi
   case $operation in
-  */*) ASAN_OPTIONS=detect_leaks=0 "$work/faulty" --filter "$operation" ;;
+  */*) ASAN_OPTIONS=detect_leaks=0 "$work/faulty" -j1 --fail-fast --filter "$operation" ;;
   *) PHIBAL_CUDA_LIBRARY=$work/faulty.so "$phibal" verify --backend host-cuda --op "$operation" --cases 60 ;;
   esac >"$work/log" 2>&1
   if [ $? -eq 1 ] && grep -q -- "$message" "$work/log"; then
@@ -132,11 +132,11 @@ gradients without the gate|activation.cu|activation|cuda_recompute/*|a's gradien
 gate of the token's first route|activation.cu|activation|cuda_recompute/*|row|s/__ldg(r.routes.gates + slot)/__ldg(r.routes.gates + slot \/ r.routes.active * r.routes.active)/
 h without the gate|activation.cu|activation|cuda_recompute/*|gate h, row|s/(float)((real)gate \* h)/(float)h/
 last number of a row left out|activation.cu|activation|cuda_recompute/*|row|s/left = r.hidden - j;/left = r.hidden - j - 1;/
-gate's gradient times the gate|activation.cu|activation|cuda_recompute/*|gate's gradient, row|s/= CORE_FMA(gradient, made, sum/= CORE_FMA((double)gate * gradient, made, sum/
+gate's gradient times the gate|activation.cu|activation|cuda_recompute/kernel*|gate's gradient, row|s/= CORE_FMA(gradient, made, sum/= CORE_FMA((double)gate * gradient, made, sum/
 bfloat16 rows in binary64|activation.cu|activation|cuda_recompute/*|width|/template <> struct arithmetic<bfloat16>/,/^};/{s/typedef float real/typedef double real/;s/core_activation32 of/core_activation of/;s/return activation32<SILU>(x)/return SILU ? core_silu64((double)x) : core_gelu64((double)x)/}
 routes without rows left as they are|activation.cu|activation|cuda_recompute/*|without a row|s/if (lane == 0 \&\& slot < slots) r/if (lane == 0 \&\& n >= 0) r/
 gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/= CORE_FMA(gradient, made, sum/= (double)(float)CORE_FMA(gradient, made, sum/
-rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
+rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/without*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
 no gradients of gates without rows|ffn.cu|ffn|cuda_recompute/*|a gate without|s/if (status == PHIBAL_OK) \/\* without rows too/if (status == PHIBAL_OK \&\& rows > 0) \/* without rows too/
 chunks of one warp in another's places|products.cu|products|cuda_products/chunks*|FAIL|s/, chunk += chunks_of\[w\];/;/
 what chunks leave from the expert's first row|products.cu|products|cuda_products/chunks*|other bits|s/chunk++, first += a.chunk)/chunk++)/
@@ -162,8 +162,8 @@ pieces of logits that are not aligned|row.h|router_forward|cuda_kernels/bfloat16
 pieces of probabilities that are not aligned|row.h|router_forward|cuda_kernels/bfloat16*|misaligned vector|s/(experts, to))/(experts, nullptr))/
 eight bfloat16 logits read as binary32|row.h|router_backward|cuda_kernels/bfloat16*|FAIL|s/if (aligned \&\& type == PHIBAL_LOGITS_F32)/if (aligned)/
 small probabilities cut at 2^-83|router_forward.cu|router_forward|router-forward|loads|s/levels_add(levels, experts, p);/for (int c = 0; c < COLUMNS; c++) p[c] = p[c] < 0x1p-31 ? 0.0 : p[c];\n  levels_add(levels, experts, p);/
-warps that take their turns without a barrier|load_levels.h|router_forward|router-forward|which nothing wrote|s/if (turn > 0) __syncthreads();//
-sums of warps read before all have written them|load_levels.h|router_forward|router-forward|race|/other\[2 \* warp + 1\] = failed;/,/device_sum sum = 0;/s/__syncthreads();//
+warps that take their turns without a barrier|load_levels.h|router_forward|router-forward|reads what another wrote|s/if (turn > 0) __syncthreads();//
+sums of warps read before all have written them|load_levels.h|router_forward|router-forward|which nothing wrote|/other\[2 \* warp + 1\] = failed;/,/device_sum sum = 0;/s/__syncthreads();//
 small probabilities added twice|load_levels.h|router_forward|router-forward|loads|s/ - load_units(p\[c\]);/;/
 a row's gradient written by two blocks|router_backward.cu|router_backward|router-backward|race in global memory|s/stride = (int64_t)gridDim.x \* BACKWARD_WARPS \* ROWS/stride = (int64_t)BACKWARD_WARPS * ROWS/
 squares read that no fence has made known|z_loss.cu|z_loss|cuda_kernels/z_loss*|race in global memory|/if (block\[j\] != 0) atomicAdd/,/last\[0\] = atomicAdd/s/__threadfence();//
@@ -249,7 +249,7 @@ gradients of experts without rows left as they are|ffn.cu|ffn|cuda_products/ragg
 offsets read before they are there|moe/device/device_ffn.c|device|device/every*|FAIL|/static phibal_status fetch_offsets/,/^}/s/RUN(device_result(d));//
 weights read before they are there|moe/device/device.c|device|device/every*|FAIL|/^phibal_status device_fetch/,/^}/s/RUN(\(device_result(d)\|l->wait(&d->call)\));//
 separate products before their operands|products_cublas.cu|products_cublas|products_cublas/separate*|is not|/error = cudaStreamWaitEvent(l->stream\[s\], l->begun, 0);/d
-results of separate products not waited for|products_cublas.cu|products_cublas|products_cublas/separate*|does not wait for|s/error = cudaStreamWaitEvent(stream, l->done\[s\], 0);/;/
+results of separate products not waited for|products_cublas.cu|products_cublas|products_cublas/separate_products*|does not wait for|s/error = cudaStreamWaitEvent(stream, l->done\[s\], 0);/;/
 streams with one workspace|products_cublas.cu|products_cublas|products_cublas/separate*|one workspace at a time|s/(size_t)side \* SIDE_BYTES/(size_t)(side - side) * SIDE_BYTES/
 an expert's product of the rounded rows|products_cublas.cu|products_cublas|products_cublas/separate*|FAIL|s/d.sizes(each\[i\]);/d.sizes(found_for);/
 rows that another's algorithm does not take|products_cublas.cu|products_cublas|products_cublas/separate*|FAIL|s/status = by(each\[i\]);/;/
