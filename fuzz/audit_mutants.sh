@@ -28,7 +28,7 @@ build() {
     -Wl,--no-whole-archive $AUDIT_LINK
 }
 
-run() { timeout 300 "$work/$1" ${2:+--filter "$2"} >"$work/log" 2>&1; }
+run() { timeout 300 "$work/$1" --fail-fast ${2:+--filter "$2"} >"$work/log" 2>&1; }
 
 # Without a fault every test must pass: otherwise "it fails" says nothing.
 for check in $(checks "$list"); do

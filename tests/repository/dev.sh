@@ -118,8 +118,8 @@ mkdir -p repository/tests && echo torch==1 >repository/tests/peers.txt
 touch offline
 dev test --all
 has "^pip install.* -r tests/peers.txt"
-has "^meson test -C build"
-lacks "no-suite"
+has "^meson test -C build .*--no-suite covered"
+lacks "no-suite long"
 grep -q "could not be installed" error || fail "nothing is said of packages that are not there"
 [ ! -e repository/build/peers ] || fail "half of the packages is left"
 rm offline
@@ -134,6 +134,10 @@ dev test --all
 has "^pip install"
 dev test price "planted faults"
 has "^meson test -C build .* price planted faults"
+lacks "no-suite"
+dev test --longest
+lacks "no-suite"
+dev test --all price
 lacks "no-suite"
 if (cd repository && sh ./dev test --some) >answer 2>error; then fail "--some is taken"; fi
 

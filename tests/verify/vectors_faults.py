@@ -9,8 +9,8 @@ Two sorts of fault: formulas done wrong (in vectors_peer.py), and kernels that a
 one potential, a mask, more than 32 experts, the last ones when E is no multiple of 4. Which cause is the right one is
 written beside each; a flag and the property that it stands for count alike. Without --seeds it is seed 1, with PHIBAL_ALL
 set 1 to 5. Exit status 1 where less than the given shares are caught, named first, or named first or second; where a flag
-of spec/flags.def is no fault's cause; and where of all operations there are fewer than 250 faults. The last line but one
-has all that was counted, lines before it each operation's.
+of spec/flags.def is no fault's cause, or, of all faults, first or second for none; and where of all operations there are
+fewer than 250 faults. The last line but one has all that was counted, lines before it each operation's.
 
 --flags: of each flag of spec/flags.def one fault must be refused for which the judge names this flag, and no property that
 stands for it, first or second.
@@ -243,7 +243,7 @@ def main():
         os.chdir(folder)
         if a.flags:
             sys.exit(bool(each_flag(phibal, seeds, operations)))
-        planted, caught, runs, turn, missed = set(), 0, 0, 0, []
+        planted, caught, runs, turn, missed, left = set(), 0, 0, 0, [], set(flags_of_catalogue())
         by_sort = {True: [0, 0, 0], False: [0, 0, 0]}  # of conditions, and of formulas: first, second, neither
         rows = {o: [0, 0, 0, 0, 0] for o in operations}  # runs, caught, first, second, neither
         for seed in seeds:
@@ -270,6 +270,7 @@ def main():
                     planted.add((operation, name))
                     caught += status
                     at = place(told, causes or ())
+                    left -= {flag for flag in left & (causes or set()) if status and place(told, {flag}) < 2}
                     by_sort[conditional is not None][at] += causes is not None
                     rows[operation][0] += 1
                     rows[operation][1] += status
@@ -284,14 +285,17 @@ def main():
     for o in operations:
         print("%s: %d faults, %d runs, %d caught; of %d with one cause %d first, %d second" % (
             o, sum(p[0] == o for p in planted), *rows[o][:2], sum(rows[o][2:]), *rows[o][2:4]))
-    few = a.every == 1 and not a.op and len(planted) < 250
+    whole = a.every == 1 and not a.op
+    few = whole and len(planted) < 250
+    for flag in sorted(left) if whole else ():
+        print("not ok: %s is first or second for no fault" % flag)
     if few:
         print("not ok: only %d faults" % len(planted))
     print("%d faults, %d runs: %d caught (%.1f %%); of %d runs with one right cause it is named first in %d (%.1f %%), "
           "first or second in %d (%.1f %%)" % (len(planted), runs, caught, 100 * caught / runs, expected, first,
                                                100 * first / expected, first + second, 100 * (first + second) / expected))
     print("of formulas first %d, second %d, neither %d; of conditions %d, %d, %d" % (*by_sort[False], *by_sort[True]))
-    sys.exit(bool(missed or few or (unnamed and not a.op)) or caught < a.caught * runs or first < a.named * expected or
+    sys.exit(bool(missed or few or (whole and left) or (unnamed and not a.op)) or caught < a.caught * runs or first < a.named * expected or
              first + second < a.second * expected)
 
 
