@@ -85,6 +85,9 @@ for E, k, lanes, columns in ((8, 2, 1, 8), (64, 8, 8, 8), (256, 8, 32, 8)):
                 Kernel("router backward E = %d, k = %d" % (E, k), "router_backward",
                        r"backward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns), ROUTER_THREADS, "row", units,
                        8 + 8 * k / E, k, 0, ROWS)]
+    # Rounds of the largest, one for each selected expert and one for the cut-off; 256 threads' biases in shared memory.
+    KERNELS += [Kernel("required biases E = %d, k = %d" % (E, k), "quantile", r"required_kernel<%d, %d>" % (lanes, columns), 256,
+                       "row", units, 8, k + 1, 4 * (256 // lanes) * (E + max(1, lanes // 8)), ROWS)]
 for S, size in (("float", 4), ("bfloat16", 2)):
     by = 16 // size
     KERNELS += [

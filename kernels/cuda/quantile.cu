@@ -1,70 +1,123 @@
-/* Quantile balancing (L7): a block for each token's required biases, and a block for each expert's
-   order statistic. Same bits as the CPU (kernels/cpu/quantile.c): scores and differences are the
-   same operations of binary64, and the rest is counting, which has no order.
+/* Quantile balancing (L7): a warp's share of lanes for each token's required biases, and a block
+   for each expert's order statistic. Same bits as the CPU (kernels/cpu/quantile.c): scores and
+   differences are the same operations of binary64, and the rest is comparing and counting.
 
-   Required biases: an expert's rank is how many come before it (R2), so the cut-off is the score of
-   the one of rank k. E comparisons of binary64 for each logit, E^2 of a token.
+   Required biases: the cut-off is the score of the expert of rank k (R2), which is the largest that
+   is left after k others. Rows are held as the router's are (row.h). What a block has found goes
+   through shared memory, so that memory is written in pieces of 8 tokens or more of an expert: 32
+   bytes, which is what it writes at once. 8 bytes of a logit.
 
    An order statistic: order_statistic.h, 8 rounds that each read the row once, 4 bytes of a token.
    Not measured yet. */
-#include "kernels/core/router.h"
-#include "kernels/core/router_form.h"
 #include "order_statistic.h"
-#include <climits>
+#include "row.h"
 #include <phibal/quantile.h>
 
-enum { QUANTILE_THREADS = 256, QUANTILE_BLOCKS = 4 };
+enum { REQUIRED_THREADS = 256, QUANTILE_THREADS = 256, QUANTILE_BLOCKS = 4 };
 
 static __device__ __forceinline__ bool is_number(float x) {
   return x - x == 0.0f;
 }
 
-static __device__ NOT_INLINE double required_score(phibal_gate gate, float x, double bias) {
-  return (core_gate_has_scores(gate) ? (double)core_gate_score(gate, x) : (double)x) + bias;
+static __device__ NOT_INLINE float gate_score(phibal_gate gate, float x) {
+  return core_gate_score(gate, x);
+}
+static __device__ __forceinline__ float score_of(phibal_gate gate, float x) {
+  return core_gate_has_scores(gate) ? gate_score(gate, x) : x;
 }
 
-static __global__ void __launch_bounds__(QUANTILE_THREADS)
-    required_kernel(phibal_router router, int64_t tokens, const float *logits, const float *bias,
-                    const uint8_t *mask, int64_t stride, float *required, uint64_t *failure) {
-  SHARED_ARRAY(double, score, PHIBAL_MAX_EXPERTS);
-  SHARED_ARRAY(double, cutoff, 1);
-  const int thread = (int)threadIdx.x, experts = router.experts;
-  if (bias && blockIdx.x == 0)
-    for (int e = thread; e < experts; e += QUANTILE_THREADS)
-      if (!is_number(bias[e])) failure_report(failure, 0, e, FAILURE_BIAS);
-  for (int64_t t = blockIdx.x; t < tokens; t += gridDim.x) {
-    const float *x = logits + t * experts;
-    if (mask && mask[t] == 0) {
-      for (int e = thread; e < experts; e += QUANTILE_THREADS)
-        required[e * stride + t] = (float)CORE_INFINITY;
-      continue;
-    }
-    for (int e = thread; e < experts; e += QUANTILE_THREADS) {
-      if (!is_number(x[e]))
-        failure_report(failure, t, e,
-                       x[e] != x[e] ? FAILURE_LOGIT_NAN
-                       : x[e] > 0   ? FAILURE_LOGIT_INFINITE
-                                    : FAILURE_LOGIT_MINUS_INFINITE);
-      score[e] = required_score(router.gate, x[e], bias ? (double)bias[e] : 0.0);
-    }
-    __syncthreads();
-    for (int e = thread; e < experts; e += QUANTILE_THREADS) {
-      const double own = score[e];
-      int rank = 0;
-      for (int j = 0; j < experts; j++) {
-        const double other = score[j];
-        rank += other > own || (other == own && j < e);
-      }
-      if (rank == router.active) cutoff[0] = own;
-    }
-    __syncthreads();
-    const double cut = cutoff[0];
-    for (int e = thread; e < experts; e += QUANTILE_THREADS) {
-      const float difference = (float)(cut - required_score(router.gate, x[e], 0.0));
-      if (!is_number(difference)) failure_report(failure, t, e, FAILURE_REQUIRED);
-      required[e * stride + t] = difference;
-    }
+/* A block's tokens, and the places of one in shared memory: where the threads of a warp read, they
+   meet in no bank. */
+template <int LANES> static constexpr int REQUIRED_TOKENS = REQUIRED_THREADS / LANES;
+template <int LANES, int COLUMNS>
+static constexpr int REQUIRED_ROW = LANES *COLUMNS + (REQUIRED_TOKENS<LANES> < WARP
+                                                          ? WARP / REQUIRED_TOKENS<LANES>
+                                                          : 1);
+
+/* The expert of rank `rank` (R2), of the keys of lane + LANES c: the largest, ties to the lower
+   index, after `rank` of them. All lanes of the row get it. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ int of_rank(int rank, int64_t *key) {
+  int last = 0;
+#pragma unroll 1
+  for (int s = 0; s <= rank; s++) {
+    int column;
+    last = row_first<LANES, COLUMNS>(key, &column);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+      if (c == column) key[c] = INT64_MIN;
   }
+  return last;
+}
+
+typedef struct required_arguments {
+  phibal_router router;
+  int64_t tokens, stride;
+  const float *logits, *bias;
+  const uint8_t *mask;
+  float *required;
+  uint64_t *failure;
+} required_arguments;
+
+template <int LANES, int COLUMNS>
+static __global__ void __launch_bounds__(REQUIRED_THREADS) required_kernel(required_arguments a) {
+  constexpr int TOKENS = REQUIRED_TOKENS<LANES>, ROW = REQUIRED_ROW<LANES, COLUMNS>;
+  SHARED_DYNAMIC(float, tile); /* [TOKENS][ROW] */
+  const int thread = (int)threadIdx.x, lane = row_lane<LANES>(), experts = a.router.experts;
+  if (a.bias && blockIdx.x == 0)
+    for (int e = thread; e < experts; e += REQUIRED_THREADS)
+      if (!is_number(a.bias[e])) failure_report(a.failure, 0, e, FAILURE_BIAS);
+  for (int64_t first = (int64_t)blockIdx.x * TOKENS; first < a.tokens;
+       first += (int64_t)gridDim.x * TOKENS) {
+    /* All lanes of a warp take part; a token that is not live has some token's logits. */
+    const int64_t t = first + thread / LANES, there = t < a.tokens ? t : a.tokens - 1;
+    const bool live = t < a.tokens && !(a.mask && a.mask[there] == 0);
+    const float *x = a.logits + there * experts;
+    float score[COLUMNS];
+    int64_t key[COLUMNS];
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      const int e = lane + LANES * c;
+      const float logit = e < experts ? x[e] : 0.0f;
+      if (SELDOM(live && !is_number(logit)))
+        failure_report(a.failure, t, e,
+                       logit != logit ? FAILURE_LOGIT_NAN
+                       : logit > 0    ? FAILURE_LOGIT_INFINITE
+                                      : FAILURE_LOGIT_MINUS_INFINITE);
+      score[c] = score_of(a.router.gate, logit);
+      const double biased = (double)score[c] + (a.bias && e < experts ? (double)a.bias[e] : 0.0);
+      key[c] = e < experts ? core_score_key(biased) : INT64_MIN;
+    }
+    const int last = of_rank<LANES, COLUMNS>(a.router.active, key);
+    const double cut =
+        (double)score_of(a.router.gate, x[last]) + (a.bias ? (double)a.bias[last] : 0.0);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      const int e = lane + LANES * c;
+      const float difference = (float)(cut - ((double)score[c] + 0.0));
+      if (SELDOM(live && e < experts && !is_number(difference)))
+        failure_report(a.failure, t, e, FAILURE_REQUIRED);
+      tile[thread / LANES * ROW + e] = live ? difference : (float)CORE_INFINITY;
+    }
+    __syncthreads();
+    const int of = thread % TOKENS;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      const int e = thread / TOKENS + LANES * c;
+      if (e < experts && first + of < a.tokens)
+        a.required[e * a.stride + first + of] = tile[of * ROW + e];
+    }
+    __syncthreads();
+  }
+}
+
+template <int LANES, int COLUMNS>
+static phibal_status required_launch(const required_arguments &a, const phibal_cuda *call) {
+  constexpr int TOKENS = REQUIRED_TOKENS<LANES>;
+  const launch_shape shape = {blocks_for(call, (a.tokens + TOKENS - 1) / TOKENS, MOST_RESIDENT),
+                              REQUIRED_THREADS,
+                              sizeof(float) * TOKENS * REQUIRED_ROW<LANES, COLUMNS>, true};
+  return launch("quantile", required_kernel<LANES, COLUMNS>, shape, call, a);
 }
 
 phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t tokens,
@@ -91,9 +144,12 @@ phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t
   if (router->score != PHIBAL_SCORE_OF_GATE)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "quantile: quantiles of probabilities are not supported");
-  launch_shape shape = {blocks_for(call, tokens, QUANTILE_BLOCKS), QUANTILE_THREADS, 0};
-  return launch("quantile", required_kernel, shape, call, *router, tokens, logits, bias, mask,
-                stride, required, call->failure);
+  if (tokens == 0) return PHIBAL_OK;
+  const required_arguments a = {*router, tokens, stride,   logits,
+                                bias,    mask,   required, call->failure};
+#define REQUIRED(lanes, columns) required_launch<lanes, columns>(a, call)
+  return ROW_DISPATCH(router->experts, REQUIRED);
+#undef REQUIRED
 }
 
 static __global__ void __launch_bounds__(QUANTILE_THREADS)

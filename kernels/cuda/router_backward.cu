@@ -178,8 +178,8 @@ static __device__ __forceinline__ void backward_row(token_row<LANES, COLUMNS> *r
   row_store<LANES, COLUMNS>(a.of.logit_gradient + r->token * experts, experts, rounded);
 }
 
-/* Warps of a block. With eight columns four blocks fit a multiprocessor, for a few spilled numbers:
-   on an H200 137 us instead of 158 at E = 256, T = 65536. */
+/* Warps of a block. With eight columns four blocks fit a multiprocessor: on an H200 137 us instead
+   of 158 at E = 256, T = 65536, when that took a few spilled numbers. */
 enum { BACKWARD_WARPS = 4 };
 
 template <int LANES, int COLUMNS, router_kind KIND>

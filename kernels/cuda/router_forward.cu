@@ -327,23 +327,12 @@ static __device__ __forceinline__ void row_select_ranks(const token_row<LANES, C
   for (int c = 0; c < GATES; c++) selected[c] = 0;
 #pragma unroll 1 /* twice as much code for nothing, and tools/cuda_budgets.py counts ranks */
   for (int s = 0; s < a.router.active; s++) {
-    K best = key[0];
-    int best_column = 0;
+    int column;
+    const int winner = row_first<LANES, COLUMNS>(key, &column);
+    if (column >= 0) taken |= 1u << column;
 #pragma unroll
-    for (int c = 1; c < COLUMNS; c++)
-      if (key[c] > best) {
-        best = key[c];
-        best_column = c;
-      }
-    K most = row_max<LANES>(best);
-    int mine = best == most ? lane + LANES * best_column : INT_MAX;
-    int winner = row_min<LANES>(mine);
-    if (mine == winner) {
-      taken |= 1u << best_column;
-#pragma unroll
-      for (int c = 0; c < COLUMNS; c++)
-        if (c == best_column) no_key(&key[c]);
-    }
+    for (int c = 0; c < COLUMNS; c++)
+      if (c == column) no_key(&key[c]);
 #pragma unroll
     for (int c = 0; c < GATES; c++)
       if (s == lane + LANES * c) selected[c] = winner;
@@ -488,8 +477,8 @@ static phibal_status forward_launch(const forward_arguments &a, const phibal_cud
                         levels::THREADS, levels::shared_bytes(a.router.experts), true};
   static void (*const kernels[])(forward_arguments) =
       ROUTER_KERNELS(forward_kernel, LANES, COLUMNS);
-  return launch("router forward", kernels[router_kind_of<LANES, COLUMNS>(a.router, true, a.bias)], shape,
-                call, a);
+  return launch("router forward", kernels[router_kind_of<LANES, COLUMNS>(a.router, true, a.bias)],
+                shape, call, a);
 }
 
 size_t phibal_cuda_router_forward_workspace(const phibal_router *router) {

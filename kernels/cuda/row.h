@@ -28,7 +28,7 @@ template <int LANES, class T> static __device__ __forceinline__ T row_from(T x, 
 template <int LANES> static constexpr int GATE_COLUMNS = LANES < 8 ? 2 : 1;
 
 /* Routers that have kernels of their own, so that what the others need costs them neither
-   instructions nor registers, nor nvcc its time. All but ROUTER_ANY have routes for GATE_COLUMNS. */
+   instructions nor registers, nor nvcc its time. All but ROUTER_ANY have few routes. */
 enum router_kind {
   ROUTER_FULL,    /* softmax, as ROUTER_SOFTMAX, of as many experts as a row has places */
   ROUTER_SOFTMAX, /* softmax, selected by logits without a bias, all gates counted */
@@ -37,7 +37,8 @@ enum router_kind {
                      selection that is given, gates left out */
 };
 
-/* In rows of so many lanes and columns. How experts are selected is nothing to the backward pass. */
+/* In rows of so many lanes and columns. How experts are selected is nothing to the backward
+   pass. */
 template <int LANES, int COLUMNS>
 static inline router_kind router_kind_of(const phibal_router &router, bool selects, bool biased) {
   const bool selects_otherwise = router.group_score != PHIBAL_GROUP_NONE ||
@@ -123,6 +124,25 @@ template <int LANES> static __device__ __forceinline__ int64_t row_max(int64_t k
     }
     return key;
   }
+}
+
+/* The expert of the largest key of a row, ties to the lower index: all lanes get it. The column
+   that it has in its lane, or -1 in the others. */
+template <int LANES, int COLUMNS, class K>
+static __device__ __forceinline__ int row_first(const K *key, int *column) {
+  K best = key[0];
+  int of_best = 0;
+#pragma unroll
+  for (int c = 1; c < COLUMNS; c++)
+    if (key[c] > best) {
+      best = key[c];
+      of_best = c;
+    }
+  const K most = row_max<LANES>(best);
+  const int mine = best == most ? row_lane<LANES>() + LANES * of_best : INT_MAX;
+  const int first = row_min<LANES>(mine);
+  *column = mine == first ? of_best : -1;
+  return first;
 }
 
 /* Sum of the first n elements of a row in the order of core_tree_sum, whose bits it has, for width

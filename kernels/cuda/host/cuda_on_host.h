@@ -1,7 +1,9 @@
 /* CUDA on the host: the built-ins that kernels/cuda uses, for an ordinary C++ compiler, so that the
    same .cu sources run where there is no GPU. Threads are fibers of Boost.Context, switched at
    barriers, warp collectives and the end. A few blocks of a grid are under way at a time; which of
-   them goes on, and which block begins next, is drawn anew for each launch, from a fixed seed.
+   them goes on, and which block begins next, is drawn anew for each launch, from a fixed seed, as
+   is whether a block's threads go on from one wait to the next, all of them, or warp after warp
+   from one __syncthreads to the next, and whether from the first or from the last.
 
    What is watched besides the results:
    - barriers: all threads of a block wait at the same __syncthreads, and none has ended;

@@ -68,8 +68,8 @@ last slot of a stretch|permutation.cu|permutation|permutation|element .* of 'row
 tree without its barrier|block.h|balance|price|race|s/^    n = s;$/    n = s;\n#define __syncthreads()\n/;s/^  core_dd sum = a\[0\];$/#undef __syncthreads\n  core_dd sum = a[0];/
 slots in another order|combine.cu|combine|combine|other bits|s/for (int32_t s = 0; s < a.active; s++) {/for (int32_t s = a.active; s-- > 0;) {/
 product rounded before it is added|vector.h|combine|combine|other bits|s/return __builtin_fmaf(a, b, c);/return a * b + c;/
-cut-off read before it is written|quantile.cu|quantile|quantile|nothing wrote|/cutoff\[0\] = own;/,/const double cut/s/__syncthreads();//
-equal scores of one rank|quantile.cu|quantile|quantile|FAIL|s/ || (other == own \&\& j < e)//
+required biases read before they are written|quantile.cu|quantile|quantile|nothing wrote|/tile\[thread \/ LANES/,/const int of = /s/__syncthreads();//
+equal scores of one rank|row.h|quantile|quantile|FAIL|s/\*column = mine == first ?/*column = best == most ?/
 counts read before all have counted|order_statistic.h|quantile|quantile|nothing wrote|/count\[thread\] = all;/,/return nan/s/__syncthreads();//
 warps added before all have counted|order_statistic.h|quantile|quantile|nothing wrote|/part\[thread \/ WARP/,/if (thread < ORDER/s/__syncthreads();//
 fewer rounds|quantile.cu|quantile|quantile|other bits|s/round < ORDER_ROUNDS; round/round < ORDER_ROUNDS - 1; round/
@@ -77,7 +77,12 @@ numbers below a bound, not up to it|order_statistic.h|quantile|quantile|other bi
 parts that leave the last keys out|order_statistic.h|quantile|quantile|other bits|s/(int64_t)r.high - r.low + ORDER_PARTS)/(int64_t)r.high - r.low)/
 the part behind that of the place|order_statistic.h|quantile|quantile|too few|s/count\[j\] >= place/count[j] > place/
 bounds of the round before|order_statistic.h|balance_trainer|cuda_trainer/quantiles_over*|FAIL|s/low = bound + 1;/low = bound;/
-required of biased scores|quantile.cu|quantile|quantile|other bits|s/cut - required_score(router.gate, x\[e\], 0.0)/cut - score[e]/
+required of biased scores|quantile.cu|quantile|quantile|other bits|s/cut - ((double)score\[c\] + 0.0)/cut - ((double)score[c] + (a.bias \&\& e < experts ? (double)a.bias[e] : 0.0))/
+cut-off of the last that is selected|quantile.cu|quantile|quantile|other bits|s/s <= rank; s++/s < rank; s++/
+cut-off without the sign of its zero|quantile.cu|quantile|cuda_trainer/required*|E = |s/(double)score_of(a.router.gate, x\[last\]) + (a.bias/0.0 + (double)score_of(a.router.gate, x[last]) + (a.bias/
+zeros of either sign from the last|row.h|quantile|cuda_trainer/required*|E = |s/if (key\[c\] > best) {/if (key[c] >= best) {/
+padding's biases as any token's|quantile.cu|quantile|cuda_trainer/required*|a mask|s/= live ? difference : (float)CORE_INFINITY;/= difference;/
+tokens beyond the last written|quantile.cu|quantile|cuda_trainer/required*|E = |s/if (e < experts \&\& first + of < a.tokens)/if (e < experts \&\& first + of < a.stride)/
 equal gates of the round before|capacity.cu|capacity|capacity|other bits|s/^      order_count(n, gate, keys, count);$/      if (round < ORDER_ROUNDS) order_count(n, gate, keys, count);/
 gate of the rank above|capacity.cu|capacity|capacity|other bits|s/n - a.limit + 1, count/n - a.limit + 2, count/
 refusal overwritten before it is read|capacity.cu|capacity|capacity|race|/const bool stop/,/if (stop)/s/__syncthreads();//
@@ -185,7 +190,7 @@ sums of factors added to without an atomic operation|gate_factor.cu|gate_factor|
 sums of factors that are not cleared|gate_factor.cu|gate_factor|gate-factor|FAIL|s/a.sum\[e \* CORE_PRODUCT_SUM + j\] = 0;//
 tokens of identities by two blocks|zero_experts.cu|zero_experts|zero-experts|race in global memory|s/stride = (int64_t)gridDim.x \* of_block;/stride = of_block;/
 half a warp's products not added up|zero_experts.cu|zero_experts|zero-experts|FAIL|s/for (int s = ZERO_LANES \/ 2; s >= 1; s \/= 2)/for (int s = ZERO_LANES \/ 4; s >= 1; s \/= 2)/
-tokens of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/t < tokens; t += gridDim.x/t < tokens; t++/
+tokens of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/first += (int64_t)gridDim.x \* TOKENS/first += TOKENS/
 experts of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/e < experts; e += (int)gridDim.x/e < experts; e++/
 embedding's gradient by two blocks|embedding.cu|embedding|cuda_attention/embedding*|race in global memory|s/block_of(t\[s\], gridDim.x) != blockIdx.x/false/
 weights updated by two blocks|optimizer.cu|optimizer|cuda_trainer/optimizer*|race in global memory|s/begin += (int64_t)gridDim.x \* UPDATE_CHUNK/begin += UPDATE_CHUNK/

@@ -222,6 +222,47 @@ static int64_t not_padding() {
   return n;
 }
 
+/* Each shape of rows, full and not; tokens that do not fill a block; equal logits, zeros of both
+   signs and of biases; padding, of which nothing is looked at, beside gates and biases. The tail of
+   a row of results stays as it was. */
+Test(cuda_trainer, required_biases_are_the_cpu_s) {
+  for (int32_t E : {2, 8, 9, 16, 31, 32, 64, 65, 128, 200, 256, 300, 512, 700, 1024})
+    for (int32_t k : {1, 2, 8, E - 1}) {
+      if (k >= E || (k == E - 1 && E > 128)) continue;
+      random_stream r = random_start(SEED, 14, (uint64_t)(2000 * E + k));
+      const phibal_gate gate = (phibal_gate)((E + k) % 4);
+      const int64_t tokens = E <= 8 ? 601 : E <= 64 ? 133 : 19, stride = tokens + 3;
+      const bool masked = E % 3 != 0, biased = (E + k) % 3 != 0;
+      const phibal_router router = {.experts = E, .active = k, .gate = gate, .scale = 1};
+      floats x = numbers(&r, (size_t)(tokens * E), 3), bias = numbers(&r, (size_t)E);
+      for (size_t i = 0; i < x.size(); i++)
+        if (k == 8 && i / (size_t)E % 2)
+          x[i] = i / 4 % 2 ? 0.0f : -0.0f;
+        else if (i % 5 < 2)
+          x[i] = i % 5 ? 0.0f : -0.0f;
+        else if (i % 7 == 3)
+          x[i] = 1.5f;
+      for (size_t e = 0; e < bias.size(); e++)
+        if (e % 2) bias[e] = e % 4 == 1 ? -0.0f : 0.0f;
+      std::vector<uint8_t> mask((size_t)tokens, 1);
+      if (masked)
+        for (int64_t t = 1; t < tokens; t += 4) {
+          mask[(size_t)t] = 0;
+          x[(size_t)(t * E)] = NAN;
+        }
+      floats want((size_t)(E * stride), 77), got = want;
+      OK(phibal_quantile_required(&router, tokens, x.data(), biased ? bias.data() : nullptr,
+                                  masked ? mask.data() : nullptr, stride, want.data()));
+      device d(0, k % 3);
+      OK(phibal_cuda_quantile_required(&router, tokens, x.data(), biased ? bias.data() : nullptr,
+                                       masked ? mask.data() : nullptr, stride, got.data(),
+                                       &d.call));
+      cr_assert(same(want, got), "E = %d, k = %d, gate %d%s%s", E, k, (int)gate,
+                masked ? ", a mask" : "", biased ? ", a bias" : "");
+      OK(phibal_cuda_result(&d.call));
+    }
+}
+
 /* Of one rank, and of two that have their parts of the columns, one of them none. */
 Test(cuda_trainer, quantiles_over_ranks) {
   const floats x = required_rows();
