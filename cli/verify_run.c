@@ -143,10 +143,11 @@ static void run_each(verification *v) {
                      : verify_run(op, v->b, r->seed, first, count, r->first_failure, v->tallies);
     /* Unless asked for others, the cases too in which features meet. */
     const bool usual = r->only < 0 && r->cases <= 0 && r->first == 0 && !r->small;
-    const int64_t paired = usual ? operation_paired_count(op) : 0;
-    for (int64_t n = 0; status == PHIBAL_OK && n < paired; n++) {
+    const int64_t paired_cases = usual ? operation_paired_count(op) : 0;
+    int64_t paired = 0;
+    for (; status == PHIBAL_OK && paired < paired_cases; paired++) {
       if (r->first_failure && !verify_passed(op, v->b, v->tallies, false)) break;
-      status = verify_case(op, v->b, r->seed, operation_paired_number(op, n), v->tallies);
+      status = verify_case(op, v->b, r->seed, operation_paired_number(op, paired), v->tallies);
     }
     if (terminal) command_clear_line();
     if (phibal_environment_check_threads(op->name)) break;

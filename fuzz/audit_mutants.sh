@@ -32,16 +32,14 @@ run() { timeout 300 "$work/$1" --fail-fast ${2:+--filter "$2"} >"$work/log" 2>&1
 
 # Without a fault every test must pass: otherwise "it fails" says nothing.
 for check in $(checks "$list"); do
-  filter=${check#*:}
-  [ "$filter" != "$check" ] || filter=
-  build sound "${check%%:*}" 2>"$work/log" && run sound "$filter" && grep -q 'Tested: [1-9]' "$work/log" ||
+  pattern=$(pattern_of "$check")
+  build sound "$(program_of "$check")" 2>"$work/log" && run sound "$pattern" && grep -q 'Tested: [1-9]' "$work/log" ||
     { not_ok "$check fails, or is empty, without a fault"; exit 1; }
 done
 
 # Plants the fault at hand, runs its test, and says what became of it.
 plant_and_try() {
-  filter=${check#*:}
-  [ "$filter" != "$check" ] || filter=
+  pattern=$(pattern_of "$check")
   case $name in *"$only"*) ;; *) return ;; esac
   sed "$edit" "$root/$file" >"$work/$(basename "$file")"
   status=0
@@ -50,10 +48,10 @@ plant_and_try() {
     not_ok "$name: the edit changes nothing in $file"
   elif ! $CC $AUDIT_CFLAGS -w -O1 -iquote "$root/audit" -c "$work/$(basename "$file")" \
     -o "$work/objects/fault.o" 2>"$work/log" ||
-    ! build faulty "${check%%:*}" "$work/objects/fault.o" 2>>"$work/log"; then
+    ! build faulty "$(program_of "$check")" "$work/objects/fault.o" 2>>"$work/log"; then
     not_ok "$name: does not build"
   else
-    run faulty "$filter" || status=$?
+    run faulty "$pattern" || status=$?
     if grep -q '\[FAIL\]' "$work/log" && [ $status -ne 0 ]; then
       if [ -n "$why" ]; then
         not_ok "$name: said to be equivalent, but noticed"

@@ -9,6 +9,10 @@ not_ok() {
   failed=$((failed + 1))
 }
 
+# A check is a program, or some tests of it: PROGRAM:PATTERN.
+program_of() { printf '%s' "${1%%:*}"; }
+pattern_of() { case $1 in *:*) printf '%s' "${1#*:}" ;; esac; }
+
 # The checks that a list names, each once.
 checks() { awk -F' [|] ' '!/^#/ && NF >= 4 {print $3}' "$1" | sort -u; }
 

@@ -11,8 +11,8 @@
 #   [edited file]  or  [edited file > compiled source]
 #   name | kind | check that must fail | sed command
 #
-# where the check is an operation of `phibal verify`, or model-gradient, bits, test-loads or test-gemm, or one test of
-# such a program (model-gradient:capacity). A line
+# where the check is an operation of `phibal verify`, or model-gradient, bits, test-loads or test-gemm, or some tests
+# of one of these (model-gradient:*/capacity). A line
 #
 #   equivalent: why
 #
@@ -29,7 +29,7 @@ found=0 equivalent=0 failed=0
 # build NAME CHECK OBJECT...: the program that makes the check, OBJECT in the place of the library's own.
 build() {
   program=$1
-  case ${2%%:*} in
+  case $(program_of "$2") in
   model-gradient) link=$MODEL_LINK ;;
   bits) link=$BITS_LINK ;;
   test-loads) link=$LOADS_LINK ;;
@@ -42,10 +42,9 @@ build() {
 
 # run NAME CHECK: its status, output in the log.
 run() {
-  filter=${2#*:}
-  [ "$filter" != "$2" ] || filter=
-  case ${2%%:*} in
-  model-gradient | bits | test-loads | test-gemm) "$work/$1" --fail-fast ${filter:+--filter "*/$filter"} ;;
+  pattern=$(pattern_of "$2")
+  case $(program_of "$2") in
+  model-gradient | bits | test-loads | test-gemm) "$work/$1" --fail-fast ${pattern:+--filter "$pattern"} ;;
   *) "$work/$1" verify --op "$2" --first-failure ;;
   esac >"$work/log" 2>&1
 }
@@ -55,7 +54,7 @@ run() {
 run_on() {
   limit=$seconds
   [ -z "$why" ] || [ "$limit" -le 20 ] || limit=20
-  case ${2%%:*} in
+  case $(program_of "$2") in
   model-gradient | bits | test-loads | test-gemm) return 0 ;;
   *) timeout "$limit" "$work/$1" verify --op "$2" --seed 2 --cases 1000000000 --first-failure ;;
   esac >"$work/log" 2>&1

@@ -3,9 +3,9 @@
    differences are the same operations of binary64, and the rest is comparing and counting.
 
    Required biases: the cut-off is the score of the expert of rank k (R2), which is the largest that
-   is left after k others. Rows are held as the router's are (row.h). What a block has found goes
-   through shared memory, so that memory is written in pieces of 8 tokens or more of an expert: 32
-   bytes, which is what it writes at once. 8 bytes of a logit.
+   is left after k others. Rows are held as the router's are (row.h). Results go through shared
+   memory, so that those of an expert are stored for 8 tokens or more at once: a sector of 32 bytes.
+   8 bytes of a logit.
 
    An order statistic: order_statistic.h, 8 rounds that each read the row once, 4 bytes of a token.
    Not measured yet. */
@@ -19,15 +19,8 @@ static __device__ __forceinline__ bool is_number(float x) {
   return x - x == 0.0f;
 }
 
-static __device__ NOT_INLINE float gate_score(phibal_gate gate, float x) {
-  return core_gate_score(gate, x);
-}
-static __device__ __forceinline__ float score_of(phibal_gate gate, float x) {
-  return core_gate_has_scores(gate) ? gate_score(gate, x) : x;
-}
-
-/* A block's tokens, and the places of one in shared memory: where the threads of a warp read, they
-   meet in no bank. */
+/* A block's tokens, and the numbers of a token's row in shared memory, padded so that a warp reads
+   without bank conflicts. */
 template <int LANES> static constexpr int REQUIRED_TOKENS = REQUIRED_THREADS / LANES;
 template <int LANES, int COLUMNS>
 static constexpr int REQUIRED_ROW = LANES *COLUMNS + (REQUIRED_TOKENS<LANES> < WARP
@@ -42,7 +35,7 @@ static __device__ __forceinline__ int of_rank(int rank, int64_t *key) {
 #pragma unroll 1
   for (int s = 0; s <= rank; s++) {
     int column;
-    last = row_first<LANES, COLUMNS>(key, &column);
+    last = row_best<LANES, COLUMNS>(key, &column);
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++)
       if (c == column) key[c] = INT64_MIN;
@@ -79,11 +72,7 @@ static __global__ void __launch_bounds__(REQUIRED_THREADS) required_kernel(requi
     for (int c = 0; c < COLUMNS; c++) {
       const int e = lane + LANES * c;
       const float logit = e < experts ? x[e] : 0.0f;
-      if (SELDOM(live && !is_number(logit)))
-        failure_report(a.failure, t, e,
-                       logit != logit ? FAILURE_LOGIT_NAN
-                       : logit > 0    ? FAILURE_LOGIT_INFINITE
-                                      : FAILURE_LOGIT_MINUS_INFINITE);
+      if (SELDOM(live && !is_number(logit))) failure_report(a.failure, t, e, logit_failure(logit));
       score[c] = score_of(a.router.gate, logit);
       const double biased = (double)score[c] + (a.bias && e < experts ? (double)a.bias[e] : 0.0);
       key[c] = e < experts ? core_score_key(biased) : INT64_MIN;

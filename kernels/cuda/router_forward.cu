@@ -40,9 +40,6 @@ typedef struct forward_arguments {
 typedef router_arguments<forward_arguments> forward_known;
 
 /* What the selection compares: binary32 without a bias, binary64 with one. */
-static __device__ NOT_INLINE float gate_score(phibal_gate gate, float x) {
-  return core_gate_score(gate, x);
-}
 static __device__ __forceinline__ void score_key(int32_t *key, float score, double) {
   *key = core_float_key(score + 0.0f);
 }
@@ -63,12 +60,11 @@ static __device__ __forceinline__ uint32_t row_groups(const token_row<LANES, COL
                                                       const forward_known &a, const double *p) {
   const int lane = row_lane<LANES>(), experts = a.router.experts, groups = a.router.groups;
   const int each = experts / groups, summed = core_group_summed(&a.router);
-  const bool scores = core_gate_has_scores(a.router.gate);
   int64_t key[COLUMNS], rank[COLUMNS];
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
-    float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
+    float score = score_of(a.router.gate, r->x[c]);
     if (a.router.score == PHIBAL_SCORE_PROBABILITY) score = (float)p[c];
     score_key(&key[c], score, a.of.bias && e < experts ? (double)__ldg(a.of.bias + e) : 0.0);
     no_key(&rank[c]);
@@ -311,14 +307,13 @@ static __device__ __forceinline__ void row_select_ranks(const token_row<LANES, C
                                                         const forward_known &a, const double *p,
                                                         int32_t *selected, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
-  const bool scores = core_gate_has_scores(a.router.gate);
   K key[COLUMNS];
   uint32_t taken = 0, inside = UINT32_MAX;
   if (a.router.group_score != PHIBAL_GROUP_NONE) inside = row_groups(r, a, p);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
-    float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
+    float score = score_of(a.router.gate, r->x[c]);
     if (a.router.score == PHIBAL_SCORE_PROBABILITY) score = (float)p[c];
     score_key(&key[c], score, a.of.bias && e < experts ? (double)__ldg(a.of.bias + e) : 0.0);
     if (e >= experts || !(inside >> c & 1)) no_key(&key[c]);
@@ -328,7 +323,7 @@ static __device__ __forceinline__ void row_select_ranks(const token_row<LANES, C
 #pragma unroll 1 /* twice as much code for nothing, and tools/cuda_budgets.py counts ranks */
   for (int s = 0; s < a.router.active; s++) {
     int column;
-    const int winner = row_first<LANES, COLUMNS>(key, &column);
+    const int winner = row_best<LANES, COLUMNS>(key, &column);
     if (column >= 0) taken |= 1u << column;
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++)

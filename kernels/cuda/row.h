@@ -28,7 +28,8 @@ template <int LANES, class T> static __device__ __forceinline__ T row_from(T x, 
 template <int LANES> static constexpr int GATE_COLUMNS = LANES < 8 ? 2 : 1;
 
 /* Routers that have kernels of their own, so that what the others need costs them neither
-   instructions nor registers, nor nvcc its time. All but ROUTER_ANY have few routes. */
+   instructions nor registers, nor nvcc its time. All but ROUTER_ANY have at most
+   LANES GATE_COLUMNS routes a token. */
 enum router_kind {
   ROUTER_FULL,    /* softmax, as ROUTER_SOFTMAX, of as many experts as a row has places */
   ROUTER_SOFTMAX, /* softmax, selected by logits without a bias, all gates counted */
@@ -126,10 +127,10 @@ template <int LANES> static __device__ __forceinline__ int64_t row_max(int64_t k
   }
 }
 
-/* The expert of the largest key of a row, ties to the lower index: all lanes get it. The column
-   that it has in its lane, or -1 in the others. */
+/* The expert of the largest key of a row, ties to the lower index, which all lanes get; its column
+   in the lane that has it, -1 in the others. */
 template <int LANES, int COLUMNS, class K>
-static __device__ __forceinline__ int row_first(const K *key, int *column) {
+static __device__ __forceinline__ int row_best(const K *key, int *column) {
   K best = key[0];
   int of_best = 0;
 #pragma unroll
@@ -140,9 +141,9 @@ static __device__ __forceinline__ int row_first(const K *key, int *column) {
     }
   const K most = row_max<LANES>(best);
   const int mine = best == most ? row_lane<LANES>() + LANES * of_best : INT_MAX;
-  const int first = row_min<LANES>(mine);
-  *column = mine == first ? of_best : -1;
-  return first;
+  const int winner = row_min<LANES>(mine);
+  *column = mine == winner ? of_best : -1;
+  return winner;
 }
 
 /* Sum of the first n elements of a row in the order of core_tree_sum, whose bits it has, for width
@@ -188,6 +189,21 @@ static __device__ __forceinline__ double row_exp64(double d) {
   uint32_t high = (uint32_t)(e >> 32) + ((uint32_t)core_bits64(t) << 20);
   double scaled = core_double((uint64_t)high << 32 | (uint32_t)e);
   return d < -708.0 ? 0.0 : scaled;
+}
+
+/* What the selection compares, but for the bias. */
+static __device__ NOT_INLINE float gate_score(phibal_gate gate, float x) {
+  return core_gate_score(gate, x);
+}
+static __device__ __forceinline__ float score_of(phibal_gate gate, float x) {
+  return core_gate_has_scores(gate) ? gate_score(gate, x) : x;
+}
+
+/* How a logit that is not finite is reported. */
+static __device__ __forceinline__ auto logit_failure(float x) {
+  return x != x     ? FAILURE_LOGIT_NAN
+         : x > 0.0f ? FAILURE_LOGIT_INFINITE
+                    : FAILURE_LOGIT_MINUS_INFINITE;
 }
 
 /* The weight of a logit beside the largest of its row: unnormalised probability or gate. A score's
@@ -308,10 +324,7 @@ static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS, TOKEN> *r
       int e = row_lane<LANES>() + LANES * c;
       float x = r->x[c];
       if (r->live && e < experts && !(x - x == 0.0f))
-        failure_report(failure, r->token, e,
-                       x != x     ? FAILURE_LOGIT_NAN
-                       : x > 0.0f ? FAILURE_LOGIT_INFINITE
-                                  : FAILURE_LOGIT_MINUS_INFINITE);
+        failure_report(failure, r->token, e, logit_failure(x));
       r->x[c] = 0.0f;
     }
     bad = r->live;

@@ -98,8 +98,8 @@ struct block_run {
 #endif
 };
 
-/* The block whose turn it is, and whether one of its threads runs. What only threads call asks
-   current(), which costs less. */
+/* The block whose turn it is, and whether one of its threads runs. Functions that only kernels call
+   use current(), which costs less. */
 thread_local block_run *block = nullptr;
 thread_local bool in_thread = false;
 
@@ -124,7 +124,7 @@ struct kept_stack {
     if (!stack) stack.reset((char *)aligned_alloc(STACK_BYTES, STACK_BYTES));
     if (!stack) throw std::bad_alloc();
     memcpy(stack.get(), &of, sizeof of);
-    /* Tops of stacks that all lay at one place of a page would share a few lines of the cache. */
+    /* Stacks that all began at one place of a page would share a few sets of the cache. */
     const size_t shift = (size_t)(which % 64) * 576;
     context::stack_context c;
     c.size = STACK_BYTES - shift;

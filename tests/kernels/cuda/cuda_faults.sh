@@ -69,7 +69,7 @@ tree without its barrier|block.h|balance|price|race|s/^    n = s;$/    n = s;\n#
 slots in another order|combine.cu|combine|combine|other bits|s/for (int32_t s = 0; s < a.active; s++) {/for (int32_t s = a.active; s-- > 0;) {/
 product rounded before it is added|vector.h|combine|combine|other bits|s/return __builtin_fmaf(a, b, c);/return a * b + c;/
 required biases read before they are written|quantile.cu|quantile|quantile|nothing wrote|/tile\[thread \/ LANES/,/const int of = /s/__syncthreads();//
-equal scores of one rank|row.h|quantile|quantile|FAIL|s/\*column = mine == first ?/*column = best == most ?/
+equal scores of one rank|row.h|quantile|quantile|FAIL|s/\*column = mine == winner ?/*column = best == most ?/
 counts read before all have counted|order_statistic.h|quantile|quantile|nothing wrote|/count\[thread\] = all;/,/return nan/s/__syncthreads();//
 warps added before all have counted|order_statistic.h|quantile|quantile|nothing wrote|/part\[thread \/ WARP/,/if (thread < ORDER/s/__syncthreads();//
 fewer rounds|quantile.cu|quantile|quantile|other bits|s/round < ORDER_ROUNDS; round/round < ORDER_ROUNDS - 1; round/

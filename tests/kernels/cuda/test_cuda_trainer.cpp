@@ -222,10 +222,10 @@ static int64_t not_padding() {
   return n;
 }
 
-/* Each shape of rows, full and not; tokens that do not fill a block; equal logits, zeros of both
-   signs and of biases; padding, of which nothing is looked at, beside gates and biases. The tail of
-   a row of results stays as it was. */
-Test(cuda_trainer, required_biases_are_the_cpu_s) {
+/* Each shape of rows, full and not; tokens that do not fill a block; equal logits; logits and
+   biases that are zeros of both signs; masks beside biases and all gates, with a NaN in a masked
+   token. What lies behind the tokens in a row of results stays as it was. */
+Test(cuda_trainer, required_biases_have_the_bits_of_the_cpu) {
   for (int32_t E : {2, 8, 9, 16, 31, 32, 64, 65, 128, 200, 256, 300, 512, 700, 1024})
     for (int32_t k : {1, 2, 8, E - 1}) {
       if (k >= E || (k == E - 1 && E > 128)) continue;
