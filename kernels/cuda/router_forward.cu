@@ -238,6 +238,8 @@ static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COL
                                                       const forward_known &a, int32_t *selected,
                                                       int32_t *count) {
   constexpr int LAST = LANES * COLUMNS - 1;
+  constexpr int ROUTES = LANES * GATES;                   /* at most */
+  constexpr int NEEDED = ROUTES < FEW ? ROUTES + 1 : FEW; /* sorted keys, the next one's too */
   const int lane = row_lane<LANES>(), active = a.router.active;
   int32_t key[COLUMNS];
 #pragma unroll
@@ -258,10 +260,10 @@ static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COL
     chosen = sorted[0];
     near = false;
 #pragma unroll
-    for (int s = 0; s < FEW && s < LANES * GATES; s++) {
+    for (int s = 0; s < ROUTES && s < FEW; s++) {
       if (s % LANES == lane) rank[s / LANES] = sorted[s];
       if (s == active - 1) chosen = sorted[s];
-      if (s < FEW - 1 && s < active) near |= (uint32_t)(sorted[s] ^ sorted[s + 1]) <= LAST;
+      if (s < NEEDED - 1 && s < active) near |= (uint32_t)(sorted[s] ^ sorted[s + 1]) <= LAST;
     }
   } else {
     int32_t sorted[COLUMNS];
@@ -277,7 +279,7 @@ static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COL
     chosen = __shfl_sync(ALL_LANES, rank[0], active - 1, LANES);
     near = lane < active - 1 && (uint32_t)(rank[0] ^ next) <= LAST;
   }
-  if (LANES >= FEW || (LANES > 1 && active == FEW)) { /* the next logit has not been compared */
+  if (LANES >= FEW || (NEEDED <= ROUTES && active == FEW)) { /* the next one is not among them */
     int reach = near ? LANES * COLUMNS : 0;
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) reach += key[c] >= (chosen & ~LAST);
@@ -336,27 +338,33 @@ static __device__ __forceinline__ void row_select_ranks(const token_row<LANES, C
   for (int c = 0; c < COLUMNS; c++) count[c] += r->live ? (int)(taken >> c & 1) : 0;
 }
 
-/* The same, and the selected logits in the same places. */
+/* The same, by sorting where that can be done. */
 template <int LANES, int COLUMNS, int GATES, class K>
-static __device__ __forceinline__ void
-row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const double *p,
-           int32_t *selected, float *chosen, int32_t *count) {
-  const int lane = row_lane<LANES>(), experts = a.router.experts;
-  const bool scores = core_gate_has_scores(a.router.gate);
+static __device__ __forceinline__ void row_select(const token_row<LANES, COLUMNS> *r,
+                                                  const forward_known &a, const double *p,
+                                                  int32_t *selected, int32_t *count) {
   constexpr bool SORTS =
       sizeof(K) == sizeof(int32_t) && COLUMNS == FEW && (LANES < FEW || GATES == 1);
   if constexpr (SORTS) {
     bool done = false;
-    if (a.router.active <= FEW && !scores && a.router.score == PHIBAL_SCORE_OF_GATE &&
-        a.router.group_score == PHIBAL_GROUP_NONE)
+    if (a.router.active <= FEW && !core_gate_has_scores(a.router.gate) &&
+        a.router.score == PHIBAL_SCORE_OF_GATE && a.router.group_score == PHIBAL_GROUP_NONE)
       done = row_select_few<LANES, COLUMNS, GATES>(r, a, selected, count);
     if (SELDOM(!done)) row_select_ranks<LANES, COLUMNS, GATES, K>(r, a, p, selected, count);
   } else {
     row_select_ranks<LANES, COLUMNS, GATES, K>(r, a, p, selected, count);
   }
+}
+
+/* The selected logits, in the places of the selection. */
+template <int LANES, int COLUMNS, int GATES>
+static __device__ __forceinline__ void row_chosen(const token_row<LANES, COLUMNS> *r,
+                                                  const forward_known &a, const int32_t *selected,
+                                                  float *chosen) {
+  const int experts = a.router.experts;
 #pragma unroll
   for (int c = 0; c < GATES; c++)
-    chosen[c] = r->live && lane + LANES * c < a.router.active
+    chosen[c] = r->live && row_lane<LANES>() + LANES * c < a.router.active
                     ? logit_of_route(a.router,
                                      logit_at(a.of.type, a.of.logits,
                                               (int64_t)r->token * experts + selected[c]),
@@ -364,22 +372,54 @@ row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const dou
                     : 0.0f;
 }
 
-/* (R2) to (R5e): the routes, at most LANES GATES of them. */
+/* x[column] of 8. */
+static __device__ __forceinline__ double column_of(const double *x, int column) {
+  double part[FEW];
+#pragma unroll
+  for (int c = 0; c < FEW; c++) part[c] = x[c];
+#pragma unroll
+  for (int half = FEW / 2; half >= 1; half /= 2)
+#pragma unroll
+    for (int c = 0; c < half; c++) part[c] = column & half ? part[c + half] : part[c];
+  return part[0];
+}
+
+/* A thread that has a whole token, all of whose weights are a softmax's, takes its gates' weights
+   from these: the largest logit is always chosen, so that shares have the same. */
+template <int LANES, int COLUMNS, router_kind KIND>
+static constexpr bool GATES_OF_WEIGHTS = LANES == 1 && COLUMNS == FEW &&
+                                         (KIND == ROUTER_FULL || KIND == ROUTER_SOFTMAX);
+
+/* (R2) to (R5e): the routes, at most LANES GATES of them. p[COLUMNS] are probabilities, or weights
+   where gates are made of these. */
 template <int LANES, int COLUMNS, int GATES, router_kind KIND>
 static __device__ __forceinline__ void row_routes(const token_row<LANES, COLUMNS> *r,
                                                   const forward_known &a, const double *p,
                                                   double inverse, int32_t *count) {
   int32_t selected[GATES];
-  float chosen[GATES];
-  /* phi-balancing has no bias; ROUTER_ANY compares as with one, so that it has one selection. */
-  if (KIND == ROUTER_ANY && a.router.selection == PHIBAL_SELECTION_GIVEN)
-    row_given<LANES, COLUMNS, GATES>(r, a, selected, chosen, count);
-  else if (KIND == ROUTER_ANY || (KIND == ROUTER_SCORES && SELDOM(a.of.bias != nullptr)))
-    row_select<LANES, COLUMNS, GATES, int64_t>(r, a, p, selected, chosen, count);
-  else
-    row_select<LANES, COLUMNS, GATES, int32_t>(r, a, p, selected, chosen, count);
   double gate[GATES];
-  row_gates<LANES, GATES>(a.router, a.form, a.of_active, chosen, r->largest, inverse, gate);
+  if constexpr (GATES_OF_WEIGHTS<LANES, COLUMNS, KIND>) {
+    row_select<LANES, COLUMNS, GATES, int32_t>(r, a, p, selected, count);
+#pragma unroll
+    for (int c = 0; c < GATES; c++) gate[c] = c < a.router.active ? column_of(p, selected[c]) : 0.0;
+    if (a.form == CORE_GATES_SHARES)
+      row_shares<LANES, GATES>(a.of_active, gate);
+    else
+      row_parts<LANES, GATES>(a.router, a.form, a.of_active, inverse, gate);
+  } else {
+    float chosen[GATES];
+    /* phi-balancing has no bias; ROUTER_ANY compares as with one, so that it has one selection. */
+    if (KIND == ROUTER_ANY && a.router.selection == PHIBAL_SELECTION_GIVEN) {
+      row_given<LANES, COLUMNS, GATES>(r, a, selected, chosen, count);
+    } else {
+      if (KIND == ROUTER_ANY || (KIND == ROUTER_SCORES && SELDOM(a.of.bias != nullptr)))
+        row_select<LANES, COLUMNS, GATES, int64_t>(r, a, p, selected, count);
+      else
+        row_select<LANES, COLUMNS, GATES, int32_t>(r, a, p, selected, count);
+      row_chosen<LANES, COLUMNS, GATES>(r, a, selected, chosen);
+    }
+    row_gates<LANES, GATES>(a.router, a.form, a.of_active, chosen, r->largest, inverse, gate);
+  }
   if (r->token >= a.of.tokens) return;
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
@@ -411,7 +451,12 @@ static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
   const int experts = a.router.experts;
   if (row_largest(r, experts, a.of.failure)) levels->failed = 1;
   double p[COLUMNS], inverse;
-  double total = row_probabilities(r, a.router.gate, a.of_experts, p, &inverse);
+  double total = row_total(r, a.router.gate, a.of_experts, p, &inverse);
+  constexpr int FEWER = GATE_COLUMNS<LANES>;
+  constexpr bool BEFORE = GATES_OF_WEIGHTS<LANES, COLUMNS, KIND>;
+  if (BEFORE) row_routes<LANES, COLUMNS, FEWER, KIND>(r, a, p, inverse, levels->count);
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) p[c] *= inverse;
   if (a.of.probabilities && r->token < a.of.tokens) {
     float rounded[COLUMNS];
 #pragma unroll
@@ -420,8 +465,7 @@ static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
   }
   levels_add(levels, experts, p);
   levels->tokens += r->live;
-  constexpr int FEWER = GATE_COLUMNS<LANES>;
-  bool routed = false;
+  bool routed = BEFORE;
   if constexpr (KIND == ROUTER_ANY)
     if (SELDOM(a.router.active > LANES * FEWER)) {
       row_routes<LANES, COLUMNS, COLUMNS, KIND>(r, a, p, inverse, levels->count);

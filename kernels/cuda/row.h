@@ -335,14 +335,24 @@ static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS, TOKEN> *r
   return bad;
 }
 
+/* The row's weights, 0 beyond E, and their sum; `inverse` is its reciprocal, 0 in rows that are not
+   live. */
+template <int LANES, int COLUMNS, class TOKEN>
+static __device__ __forceinline__ double row_total(const row<LANES, COLUMNS, TOKEN> *r,
+                                                   phibal_gate gate, tree_of experts,
+                                                   double *weight, double *inverse) {
+  row_weights<LANES, COLUMNS>(gate, experts.n, r->x, r->largest, weight);
+  double total = row_sum<LANES, COLUMNS>(weight, experts.width);
+  *inverse = r->live ? 1.0 / total : 0.0;
+  return total;
+}
+
 /* p[COLUMNS] normalised, 0 beyond E and in rows that are not live; the sum of the weights. */
 template <int LANES, int COLUMNS, class TOKEN>
 static __device__ __forceinline__ double row_probabilities(const row<LANES, COLUMNS, TOKEN> *r,
                                                            phibal_gate gate, tree_of experts,
                                                            double *p, double *inverse) {
-  row_weights<LANES, COLUMNS>(gate, experts.n, r->x, r->largest, p);
-  double total = row_sum<LANES, COLUMNS>(p, experts.width);
-  *inverse = r->live ? 1.0 / total : 0.0;
+  double total = row_total(r, gate, experts, p, inverse);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) p[c] *= *inverse;
   return total;
@@ -373,46 +383,28 @@ static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS,
   return again ? core_logsumexp_small(r->largest, others) : result;
 }
 
-/* Unscaled gates of the k chosen logits that are shares of their sum, rank s in lane s % LANES,
-   column s / LANES. */
-template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void row_shares(phibal_gate kind, tree_of active,
-                                                  const float *chosen, double *gate) {
-  int32_t most = INT32_MIN;
-#pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
-    int32_t key = core_float_key(chosen[c]);
-    if (row_lane<LANES>() + LANES * c < active.n && key > most) most = key;
-  }
-  double largest = (double)core_float_from_key(row_max<LANES>(most));
-  if (!(largest >= -0x1p128)) largest = 0.0; /* all are left out */
-  row_weights<LANES, COLUMNS>(kind, active.n, chosen, largest, gate);
-  double total = row_sum<LANES, COLUMNS>(gate, active.width);
-  double inverse = total > 0.0 ? 1.0 / total : 0.0;
-#pragma unroll
-  for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
-}
-
 /* The logit of a route, -infinity of an expert that is left out (R5z): its weight is 0. */
 static __device__ __forceinline__ float logit_of_route(const phibal_router &router, float x,
                                                        int32_t expert) {
   return core_gate_left_out(&router, expert) ? (float)-CORE_INFINITY : x;
 }
 
-/* Unscaled gates (R3) to (R5z) of the k chosen logits, in the same places; `largest` and `inverse`
-   are the row's. Probabilities are made again as they were. Returns epsilon over the sum with
-   epsilon, and 0 for gates without one (kernels/cpu/router_tile.h). */
+/* Weights of the k chosen logits to shares of their sum. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ double row_gates(const phibal_router &router, core_gates form,
-                                                   tree_of active, const float *chosen,
-                                                   double largest, double inverse, double *gate) {
-  const bool scores = core_gate_has_scores(router.gate);
-  if (form == CORE_GATES_SHARES) {
-    row_shares<LANES, COLUMNS>(router.gate, active, chosen, gate);
-    return 0.0;
-  }
-  row_weights<LANES, COLUMNS>(router.gate, active.n, chosen, scores ? 0.0 : largest, gate);
-  if (!scores) {
+static __device__ __forceinline__ void row_shares(tree_of active, double *gate) {
+  double total = row_sum<LANES, COLUMNS>(gate, active.width);
+  double inverse = total > 0.0 ? 1.0 / total : 0.0;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
+}
+
+/* Weights of the k chosen logits beside the row's largest, or scores, to gates that are not shares;
+   `inverse` is the row's. Returns epsilon over the sum with epsilon, and 0 for gates without one
+   (kernels/cpu/router_tile.h). */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ double row_parts(const phibal_router &router, core_gates form,
+                                                   tree_of active, double inverse, double *gate) {
+  if (!core_gate_has_scores(router.gate)) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
   }
@@ -421,6 +413,31 @@ static __device__ __forceinline__ double row_gates(const phibal_router &router, 
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) gate[c] *= total;
   return (double)router.epsilon * total;
+}
+
+/* Unscaled gates (R3) to (R5z) of the k chosen logits, rank s in lane s % LANES, column s / LANES;
+   `largest` and `inverse` are the row's. Probabilities are made again as they were. Returns what
+   row_parts returns. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ double row_gates(const phibal_router &router, core_gates form,
+                                                   tree_of active, const float *chosen,
+                                                   double largest, double inverse, double *gate) {
+  if (form == CORE_GATES_SHARES) {
+    int32_t most = INT32_MIN;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      int32_t key = core_float_key(chosen[c]);
+      if (row_lane<LANES>() + LANES * c < active.n && key > most) most = key;
+    }
+    double of_chosen = (double)core_float_from_key(row_max<LANES>(most));
+    if (!(of_chosen >= -0x1p128)) of_chosen = 0.0; /* all are left out */
+    row_weights<LANES, COLUMNS>(router.gate, active.n, chosen, of_chosen, gate);
+    row_shares<LANES, COLUMNS>(active, gate);
+    return 0.0;
+  }
+  row_weights<LANES, COLUMNS>(router.gate, active.n, chosen,
+                              core_gate_has_scores(router.gate) ? 0.0 : largest, gate);
+  return row_parts<LANES, COLUMNS>(router, form, active, inverse, gate);
 }
 
 /* Whether gates need the probabilities of the row. */

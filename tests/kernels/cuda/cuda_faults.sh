@@ -159,8 +159,11 @@ block of the greatest number taken for the last|load_levels.h|router_forward|rou
 sums cleared before all have read them|load_levels.h|router_forward|router-forward|race in global memory|/everyone has read/d
 a row's routes written by two blocks|router_forward.cu|router_forward|router-forward|race in global memory|s/stride = (int32_t)gridDim.x \* warps \* ROWS/stride = (int32_t)warps * ROWS/
 near ties by the key without its last bits|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/(bits \& LAST) != 0/false/
-the last route not compared with the next logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/s < FEW - 1 \&\& s < active/s < FEW - 1 \&\& s < active - 1/
-eight routes not compared with the ninth logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/ || (LANES > 1 \&\& active == FEW)//
+the last route not compared with the next logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/s < NEEDED - 1 \&\& s < active/s < NEEDED - 1 \&\& s < active - 1/
+eight routes not compared with the ninth logit|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/ || (NEEDED <= ROUTES \&\& active == FEW)//
+the next logit not among the sorted keys|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/ROUTES < FEW ? ROUTES + 1 : FEW/ROUTES < FEW ? ROUTES : FEW/
+the weight of another expert for a gate|router_forward.cu|router_forward|router-forward|other bits|s/column \& half ?/(column \& half) > 1 ?/
+shares with weights beside the row's largest|row.h|router_forward|cuda_kernels/gates_of*|other gates|s/chosen, of_chosen, gate/chosen, largest, gate/
 keys of another lane left out|router_forward.cu|router_forward|router-forward|other bits|s/mask < LANES; mask \*= 2) keys_merge/mask < LANES \/ 2; mask *= 2) keys_merge/
 routes beyond two columns|router_forward.cu|router_forward|cuda_kernels/bfloat16*|FAIL|s/active > LANES \* FEWER/active > LANES * COLUMNS/
 pieces of logits that are not aligned|row.h|router_forward|cuda_kernels/bfloat16*|misaligned vector|s/(experts, logits);/(experts, nullptr);/

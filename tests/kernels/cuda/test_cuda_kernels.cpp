@@ -133,6 +133,43 @@ Test(cuda_kernels, routes_of_logits_that_differ_in_their_last_bits) {
       }
 }
 
+/* A bias selects logits that lie so far below the row's largest that their probabilities are 0.
+   Shares of the selected are as if they were alone, and probabilities are 0. */
+Test(cuda_kernels, gates_of_logits_far_below_the_largest) {
+  const int64_t T = 5;
+  for (int E : {4, 8, 64})
+    for (phibal_gate gate : {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_GATE_PROBABILITY}) {
+      phibal_router router = {E, 2, gate, 1};
+      std::vector<float> logits((size_t)(T * E)), bias((size_t)E);
+      for (int64_t t = 0; t < T; t++)
+        for (int e = 0; e < E; e++)
+          logits[(size_t)(t * E + e)] = e < 2 ? -2000.0f - (float)(e * t) : 0.25f * (float)(e - t);
+      bias[0] = bias[1] = 4000.0f;
+      std::vector<int32_t> experts((size_t)(2 * T)), others(experts.size());
+      std::vector<float> gates(experts.size()), other_gates(experts.size());
+      phibal_loads loads;
+      cr_assert_eq(phibal_loads_create(&router, &loads), PHIBAL_OK);
+      cr_assert_eq(phibal_router_forward(&router, T, logits.data(), bias.data(), nullptr, nullptr,
+                                         experts.data(), gates.data(), nullptr, &loads),
+                   PHIBAL_OK);
+      device_loads on_device(E);
+      zeroed_device d(phibal_cuda_router_forward_workspace(&router));
+      cr_assert_eq(phibal_cuda_router_forward(
+                       &router, T, PHIBAL_LOGITS_F32, logits.data(), bias.data(), nullptr, nullptr,
+                       others.data(), other_gates.data(), nullptr, on_device.get(), &d.call),
+                   PHIBAL_OK);
+      cr_expect(experts == others, "other routes: E = %d", E);
+      cr_expect_eq(memcmp(gates.data(), other_gates.data(), gates.size() * sizeof(float)), 0,
+                   "other gates: E = %d", E);
+      for (size_t s = 0; s < gates.size(); s += 2) {
+        const float sum = gates[s] + gates[s + 1];
+        cr_expect(gate == PHIBAL_GATE_PROBABILITY ? sum == 0 : std::fabs(sum - 1) < 1e-6f,
+                  "gates of the CPU: E = %d, %g", E, (double)sum);
+      }
+      phibal_loads_destroy(&loads);
+    }
+}
+
 /* Probabilities down to the cut at 2^-160 reach the levels that verify's binary32 loads hide. */
 Test(cuda_kernels, limbs_of_tiny_probabilities) {
   const int E = 9;
