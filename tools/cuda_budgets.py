@@ -24,8 +24,10 @@ A kernel's figures are those of one unit (a logit, a number, a slot):
   stream   of the loops that store or load units and have no such loop inside, the one with the most bytes of global
            memory, over the units of a warp's pass
   phases   the loop with the most loads and no store, and that with the most stores, each over its units, added
+  passes   the same with every innermost loop that loads and does not store
   held     the loops with no loop inside that read a row's pieces from shared memory, each over its units, added
   row      the outermost loop that loads, over the units of a warp's pass: WARP / LANES rows"""
+import glob
 import math
 import os
 import re
@@ -94,6 +96,13 @@ for S, size in (("float", 4), ("bfloat16", 2)):
         Kernel("activate %s" % S, "activation", r"activate_kernel<%s, %d, true>" % (S, by), 256, "stream", ("store", size), 3 * size),
         Kernel("activate backward %s" % S, "activation", r"activate_backward_kernel<%s, %d, true>" % (S, by), 256,
                "stream", ("store", 2 * size), 5 * size),
+        Kernel("recompute %s" % S, "activation", r"recompute_kernel<%s, %d, true>" % (S, by), 256, "stream", ("store", 3 * size),
+               6 * size),
+        Kernel("recompute %s, with gates" % S, "activation", r"route_kernel<%s, %d, true, true>" % (S, by), 256, "stream",
+               ("store", 3 * size), 6 * size),
+        Kernel("attention's softmax %s" % S, "attention", r"softmax_kernel<%s>" % S, 128, "passes", (4, size), 4 + size),
+        Kernel("attention's softmax backward %s" % S, "attention", r"softmax_backward_kernel<%s>" % S, 128, "passes",
+               (8, 2 * size), 8 + 2 * size),
         Kernel("gather %s" % S, "combine", r"gather_kernel<%s, 4>" % S, 256, "stream", ("store", size), 2 * size),
         # Of a token's result, read and written once, an eighth falls to each of k = 8 slots.
         Kernel("combine %s, a number of a slot" % S, "combine", r"combine_kernel<%s, 4>" % S, 256, "stream", ("load", size), size + 8 / 8),
@@ -447,11 +456,13 @@ def of_kernel(kernel, code, show=False):
         moves = [h for h in graph.loops if costs[h].get(what, 0)]
         best = max((h for h in moves if not any(graph.loops[g] < graph.loops[h] for g in moves)), key=memory)
         return over(costs[best], WARP * costs[best][what] / size)
-    if kernel.way == "phases":
+    if kernel.way in ("phases", "passes"):
         loads = max((h for h in leaves if costs[h]["store"] == 0), key=lambda h: costs[h]["load"])
         stores = max(leaves, key=lambda h: (costs[h]["store"], costs[h]["load"]))
-        return added(Cost(over(costs[loads], WARP * costs[loads]["load"] / kernel.unit[0])),
-                     over(costs[stores], WARP * costs[stores]["store"] / kernel.unit[1]))
+        total = Cost(over(costs[stores], WARP * costs[stores]["store"] / kernel.unit[1]))
+        for h in [loads] if kernel.way == "phases" else [h for h in leaves if costs[h]["load"] and not costs[h]["store"]]:
+            total = added(total, over(costs[h], WARP * costs[h]["load"] / kernel.unit[0]))
+        return total
     if kernel.way == "held":
         total = Cost()
         for h in leaves:
@@ -496,15 +507,31 @@ def print_parts(cost):
     print("%-40s %7.2f  binary64 %6.2f  integer %6.2f  other %6.2f" % ("all", sum(every.values()), *every.values()))
 
 
+# What ptxas says of a kernel, the most of all its instances that are compiled.
+Resources = namedtuple("Resources", "instances registers spills stack shared")
+KERNEL = re.compile(r"(\w+_kernel)\b")
+
+
+def resources_of(source, report, names):
+    """"file kernel" -> Resources."""
+    found = {}
+    for mangled, numbers in report.items():
+        name = "%s.cu %s" % (source, KERNEL.search(names[mangled]).group(1))
+        old = found.get(name, Resources(0, 0, 0, 0, 0))
+        found[name] = Resources(old.instances + 1, *map(max, old[1:], numbers))
+    return found
+
+
 def measure(sm, nvcc, nvdisasm, show=None, parts=False, loops=False):
-    figures, kept = {}, {}
+    """Figures of each of KERNELS and, unless one is shown, the resources of every kernel that there is."""
+    figures, resources, kept = {}, {}, {}
     with tempfile.TemporaryDirectory() as folder:
+        cubin = os.path.join(folder, "x.cubin")
         for kernel in KERNELS:
             if show and show not in kernel.name:
                 continue
             key = (kernel.source, kernel.before)
             if key not in kept:
-                cubin = os.path.join(folder, "x.cubin")
                 report = compile_kernels(nvcc, kernel.source, sm, kernel.before, cubin)
                 compile_kernels(nvcc, kernel.source, sm, kernel.before, cubin, "-DPHIBAL_BUDGETS",
                                 *(["-lineinfo"] if parts else []))
@@ -524,7 +551,15 @@ def measure(sm, nvcc, nvdisasm, show=None, parts=False, loops=False):
                                            occupancy(registers, kernel.threads, shared, DEVICES[sm]),
                                            cost["slots"], cost["binary64"], cost.get("load", 0) * WARP, cost.get("store", 0) * WARP,
                                            "%d, %d" % (cost.get("widest load", 0), cost.get("widest store", 0)))
-    return figures
+        for path in [] if show else sorted(glob.glob(os.path.join(ROOT, "kernels/cuda/*.cu"))):
+            source = os.path.basename(path)[:-3]
+            with open(path, encoding="utf-8") as f:
+                if "__global__" not in f.read():
+                    continue
+            reports = [report for (of, _), (report, _, _) in kept.items() if of == source]
+            every = {m: r for report in reports or [compile_kernels(nvcc, source, sm, "", cubin)] for m, r in report.items()}
+            resources.update(resources_of(source, every, demangled(list(every))))
+    return figures, resources
 
 
 def floors(kernel, f, device):
@@ -553,6 +588,9 @@ of several ways through a loop is counted, where data may take a cheaper one; wo
 are the highest that the data sheet names. Inner loops that data bounds count as often as `KERNELS` says: the selection's
 k times. A ceiling says what cannot be, not what is: on an H200 the router's kernels executed 0.95 to 1.01 of the
 instructions counted here, in 1.9 to 2.2 times the floor's time; activations and copies came within 1.03 to 1.11 of theirs.
+
+Behind the kernels with floors come all that there are, with the most that one of their instances needs; of the router the
+instances of the shapes above are compiled. `shared` leaves out what a launch asks for.
 """
 
 
@@ -562,8 +600,9 @@ def rows_of(page, sm):
     return {line.split("|")[1].strip(): line for line in part.splitlines() if line.startswith("|")}
 
 
-def table(sm, figures, rows):
-    """Of the kernels without figures, the rows that they have."""
+def table(sm, measured, rows):
+    """Of the kernels that were not measured, the rows that they have."""
+    figures, resources = measured
     device = DEVICES[sm]
     out = ["", "## sm_%s: %s, %d multiprocessors, %g GHz, %d binary64 lanes each, %g TB/s" % (
         sm, device.name, device.processors, device.clock, device.binary64, device.bandwidth), "",
@@ -578,6 +617,9 @@ def table(sm, figures, rows):
         out.append("| %s | %d | %d | %d | %d | %d | %.3f | %.3f | %.1f | %.1f | %s | %.2f | %.2f | %.2f | %d %% |" % (
             kernel.name, f.registers, f.spills, f.stack, f.shared, f.blocks, f.slots, f.binary64, f.load, f.store, f.widest, *by,
             math.floor(100 * by[0] / max(by))))
+    out += ["", "| all kernels | instances | registers | spills | stack | shared |", "| --- |" + " --- |" * 5]
+    out += (["| %s | %d | %d | %d | %d | %d |" % (name, *resources[name]) for name in sorted(resources)] or
+            [rows[name] for name in rows if rows[name].count("|") == 7 and name not in ("all kernels", "---")])
     return "\n".join(out) + "\n"
 
 
@@ -621,7 +663,7 @@ def main():
         sys.exit(77)
     if arguments[0] == "--show":
         for name, f in measure(arguments[2] if len(arguments) > 2 else "90a", nvcc, nvdisasm, arguments[1],
-                               loops=True).items():
+                               loops=True)[0].items():
             print(name, f)
         return
     if arguments[0] == "--parts":
@@ -649,18 +691,22 @@ def main():
         part = page.split("## sm_%s:" % sm)[1].split("\n## ")[0]
         budgets = {c[0]: c[1:] for c in ([x.strip() for x in line.split("|")[1:-1]] for line in part.splitlines()
                                          if line.startswith("|"))}
-        figures = measure(sm, nvcc, nvdisasm)
-        for name, f in figures.items():
+        figures, resources = measure(sm, nvcc, nvdisasm)
+        for name, f in {**figures, **resources}.items():
             if name not in budgets:
                 print("not ok: sm_%s: %s has no budget" % (sm, name))
                 wrong += 1
                 continue
-            columns = ("registers", "spills", "stack", "shared", None, "slots", "binary64", "load", "store")
+            columns = (("registers", "spills", "stack", "shared", None, "slots", "binary64", "load", "store") if name in figures
+                       else (None, "registers", "spills", "stack", "shared"))
             for column, budget in zip(columns, budgets[name]):
                 if column and getattr(f, column) > float(budget) + (0.0006 if column in ("slots", "binary64") else 0.051):
                     print("not ok: sm_%s: %s: %s %.3f, budget %s" % (sm, name, column, getattr(f, column), budget))
                     wrong += 1
-        print("sm_%s: %d kernels" % (sm, len(figures)))
+        for name in budgets.keys() - figures.keys() - resources.keys() - {"kernel", "all kernels", "---"}:
+            print("not ok: sm_%s: there is no kernel '%s'" % (sm, name))
+            wrong += 1
+        print("sm_%s: %d kernels, %d of them with floors" % (sm, len(resources), len(figures)))
     if wrong:
         print("Where that is as it should be: python3 tools/cuda_budgets.py --write")
     sys.exit(1 if wrong else 0)
