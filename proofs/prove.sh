@@ -66,6 +66,7 @@ step record frama-c/record_test.py
 step branches frama-c/branches.py
 step declared frama-c/declarations.py --list
 step rogues frama-c/declarations_test.py
+step floats frama-c/floats_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
 step casts frama-c/conversions.py
 step memory frama-c/memory.py

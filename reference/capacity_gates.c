@@ -178,6 +178,8 @@ static phibal_status write_slots(int32_t active, const int32_t *kept, const floa
       /*@ assert added: \forall real b; in{Pre}(offset, b) ==>
             in(t, (magnitudes ? \abs((real)x[s]) : (real)x[s]) + b); */
       TRY(phibal_enclosure_div(t, t, sum));
+      /*@ assert divided: \forall real a, b; in{Pre}(sum, a) && in{Pre}(offset, b) ==>
+            in(t, ((magnitudes ? \abs((real)x[s]) : (real)x[s]) + b) / a); */
     }
     /*@ assert number: !magnitudes ==> \forall real a, b;
           in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>

@@ -110,6 +110,7 @@ void phibal_enclosure_set_si(phibal_enclosure *z, long n) {
 
 void phibal_enclosure_set_d(phibal_enclosure *z, double d) {
   //@ assert open_enclosure;
+  //@ assert kinds: \is_finite(d) || \is_plus_infinity(d) || \is_minus_infinity(d);
   mpfr_set_d(z->lo, d, MPFR_RNDD);
   mpfr_set_d(z->hi, d, MPFR_RNDU);
 }

@@ -95,7 +95,7 @@ static inline phibal_status operation_check_finite(const char *name, const char 
 static inline phibal_status operation_scratch(const char *name, size_t n, mpfr_prec_t precision,
                                               phibal_enclosure **scratch) {
   //@ assert open_enclosure;
-  *scratch = phibal_enclosure_vector(n ? n : 1, precision);
+  *scratch = phibal_enclosure_vector(n, precision);
   if (*scratch) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for %zu enclosures", name, n);
 }
@@ -106,7 +106,7 @@ static inline phibal_status operation_scratch(const char *name, size_t n, mpfr_p
     assigns scratch[0 .. n - 1];
     ensures only_vector_written{Pre, Here}(scratch, n); */
 static inline void operation_scratch_clear(phibal_enclosure *scratch, size_t n) {
-  phibal_enclosure_vector_clear(scratch, n ? n : 1);
+  phibal_enclosure_vector_clear(scratch, n);
 }
 
 /* z = x, z = -x, z = |x| for a finite binary32 number: exact in binary64, which mpfr_set_d takes.

@@ -6,6 +6,7 @@
 #include <phibal/reference_quantile.h>
 #ifdef __FRAMAC__
 #include <model_infinity.h>
+#include <phibal/acsl/narrowing.h>
 #endif
 
 /* Enough bits for the scores of nearly all sigmoids (reference/router_selection.c). */
@@ -52,7 +53,7 @@ static phibal_status token_cutoff(phibal_reference_token *t, const phibal_router
       (real)required[element(e, tokens, i)] == rounded_difference((real)cutoff, (real)score[e]); */
 static phibal_status set_differences(int32_t experts, double cutoff, const double *score,
                                      int64_t tokens, int64_t i, float *required) {
-  //@ assert use_floating && use_place && open_place;
+  //@ assert use_floating && use_place && open_place && use_narrowing;
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant others: only_token_required{Pre, Here}(required, experts, tokens, i);
       loop invariant value: \forall integer f; 0 <= f < e ==>

@@ -247,7 +247,13 @@ static phibal_status gradient_add_selected(phibal_reference_token *t, float scal
           selected_gain_magnitude(experts, a, x, s + 1, f) ==
           selected_gain_magnitude(experts, a, x, s, f) +
             (e == f ? \abs(a) * \abs((real)x[s]) : 0.0); */
+    /*@ assert value_gain: \forall real p; selected_gain(experts, (real)scale * p, x, s + 1, e) ==
+          selected_gain(experts, (real)scale * p, x, s, e) + ((real)scale * p) * (real)x[s]; */
     status = gradient_add_one_at(t, scale, &probability[e], x[s], e, gradient, condition);
+    /*@ assert value_sum: status == PHIBAL_OK ==> \forall real p, g;
+          in{Pre}(probability + e, p) && in{Pre}(gradient + e, g) ==>
+          in(gradient + e, (g + selected_gain(experts, (real)scale * p, x, s, e)) +
+                             ((real)scale * p) * (real)x[s]); */
     /*@ assert value_here: status == PHIBAL_OK ==> \forall real p; in{Pre}(probability + e, p) ==>
           gained{Pre, Here}(gradient + e, selected_gain(experts, (real)scale * p, x, s + 1, e)); */
     /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p; in{Pre}(probability + e, p) ==>

@@ -15,7 +15,7 @@
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures \result == PHIBAL_OK ==> in(z, softplus_relative((real)x)); */
 static phibal_status relative_softplus(phibal_reference_token *t, float x, phibal_enclosure *z) {
-  //@ assert use_enclosure && use_exp && use_softplus;
+  //@ assert use_enclosure && use_exp && use_softplus && use_floating;
   operation_set_float(&t->factor, x >= 0.0f ? -x : x);
   phibal_enclosure_exp(&t->factor, &t->factor);
   //@ assert rising: (real)x >= 0.0 ==> in(&t->factor, e(-(real)x)) && 0.0 < e(-(real)x);

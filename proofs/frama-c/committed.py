@@ -6,7 +6,7 @@
   units.proved     units that were proved as a whole, one a line in JSON, with the hash of all that their
                    proof depends on
   mutants.tried    a mutant a line: name, hash of all that its proof would depend on, verdict, and the
-                   goal that breaks
+                   goal that breaks; `carried` where mutants.py says why
 """
 import argparse
 import functools
@@ -29,6 +29,13 @@ TRIED = os.path.join(HERE, "mutants.tried")
 
 ENTRY = re.compile(r'\{ ?"prover": "([^"]*)", "verdict": "(\w+)"(?:, "time": ([\d.e-]+))?(?:, "steps": (\d+))? ?\}')
 SCRIPT = re.compile(r'\[ ?\{ ?"prover": "([^"]*)", "verdict": "valid"')
+
+
+def configure(tree=ROOT):
+    """Tells WP of the provers, before several of it begin side by side."""
+    work = os.path.join(tree, "build-proofs")
+    os.makedirs(work, exist_ok=True)
+    subprocess.run([os.path.join(tree, "proofs/frama-c/why3/configuration.sh"), work], check=True)
 
 
 def read_verdicts(kind):

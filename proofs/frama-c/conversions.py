@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+import committed
 import prove
 
 # Conversions that are to wrap around, with the reason.
@@ -58,9 +59,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("units", nargs="*")
     arguments = parser.parse_args()
-    os.makedirs(prove.WORK, exist_ok=True)
-    with open(os.path.join(prove.WORK, "why3.conf"), "w") as configuration:
-        subprocess.run([os.path.join(prove.HERE, "why3/configuration.sh")], stdout=configuration, check=True)
+    committed.configure()
     faults = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "rogue.c")

@@ -368,6 +368,7 @@ def judge(units, coq, axioms, contracts):
 def judged(tree=ROOT, only=()):
     """(troubles, what is taken without proof) of a tree."""
     compile_plugin()
+    committed.configure(tree)
     sys.path.insert(0, os.path.join(ROOT, "proofs/coq"))
     import acsl
     coq = {("spec/acsl/" + source, name) for source, name, _ in acsl.lemmas(tree)}

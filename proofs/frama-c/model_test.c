@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { ROUNDS = 20000, CLAUSES = 400, NAME = 64, MOST_BITS = 200, NARROW = 60, BALL_LIMIT = 8192 };
@@ -919,6 +920,20 @@ static void check_doubles(void) {
   check_ldexp(v);
 }
 
+/* What spec/acsl/narrowing.h says of C: a finite result is the nearest number, the even one of two. */
+static void check_narrowing(void) {
+  double v = below(2) ? any_double() : (double)FLT_MAX + (double)below(1ul << 52) * 0x1p52;
+  float f = (float)v;
+  if (!isfinite(v) || !isfinite(f) || (double)f == v) return;
+  float next = nextafterf(f, v > (double)f ? INFINITY : -INFINITY);
+  double beyond = isfinite(next) ? fabs((double)next) : 0x1p128;
+  double near = fabs((double)fabsf(f) - fabs(v)), far = fabs(beyond - fabs(v)); /* both exact */
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  function = "narrowing";
+  expect("nearest", true, near < far || (near == far && bits % 2 == 0));
+}
+
 /* The header's clauses: "ensures NAME:" until the prototype that they belong to. */
 
 static bool must_be_exercised(const char *name) {
@@ -989,6 +1004,7 @@ static void check_all(void) {
   check_digits();
   check_rationals();
   check_doubles();
+  check_narrowing();
 }
 
 static void start(void) {

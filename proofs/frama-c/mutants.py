@@ -14,7 +14,9 @@ Provers get STEPS and TIMEOUT as below, less than for a proof that is to hold, a
 code as it stands needs it; the first goal that none of them proves ends a mutant.
 
 mutants.tried remembers what became of a mutant, with the hash of what Frama-C read of it, of WP's
-options and of the tools: while those are the same it is not tried again, unless --anew.
+options and of the tools: while those are the same it is not tried again, unless --anew. `carried` behind one says
+that it was tried before solvers were told less of floating-point numbers (proofs/SOUNDNESS.md), and caught: with fewer
+hypotheses no more goals follow.
 
   --budget  begins no mutant after so many seconds; those left out are named, and that is a failure too
 """
@@ -133,6 +135,7 @@ def try_mutant(mutant, tried, until):
 
 def main():
     arguments = committed.parser("names").parse_args()
+    committed.configure()
     os.makedirs(os.path.join(WORK, "cache"), exist_ok=True)
     mutants = [m for m in read_list() if not arguments.names or m[0] in arguments.names]
     known, wrong, counts = survivors(), 0, collections.Counter()
@@ -142,8 +145,9 @@ def main():
         jobs = {pool.submit(try_mutant, m, {} if arguments.anew else tried, until): m[0] for m in mutants}
         for job in concurrent.futures.as_completed(jobs):
             name, outcome = jobs[job], job.result()
-            _, verdict, why = outcome
+            _, verdict, why = outcome[:3]
             counts[verdict] += 1
+            counts["carried"] += len(outcome) > 3
             wrong += verdict != ("alive" if name in known else "caught")
             if verdict in ("caught", "alive") and tried.get(name) != outcome:
                 tried[name] = outcome
@@ -154,9 +158,9 @@ def main():
                 print("%-8s %-40s %s" % (verdict, name, why), flush=True)
     if not arguments.names:
         committed.write_tried({m[0]: tried[m[0]] for m in mutants if m[0] in tried})
-    print("mutants: %d of %d break a proof, %d known survivors, %d void, %d left, %d wrong" % (
-        counts["caught"], len(mutants), sum(1 for m in mutants if m[0] in known), counts["void"], counts["left"],
-        wrong))
+    print("mutants: %d of %d break a proof, %d of them by a trial before solvers were told less, %d known survivors, "
+          "%d void, %d left, %d wrong" % (counts["caught"], len(mutants), counts["carried"], sum(
+              1 for m in mutants if m[0] in known), counts["void"], counts["left"], wrong))
     sys.exit(0 if not wrong and mutants else 1)
 
 

@@ -258,9 +258,7 @@ def main():
     parser.add_argument("--report")
     parser.add_argument("units", nargs="*")
     arguments = parser.parse_args()
-    os.makedirs(WORK, exist_ok=True)
-    with open(os.path.join(WORK, "why3.conf"), "w") as configuration:
-        subprocess.run([os.path.join(HERE, "why3/configuration.sh")], stdout=configuration, check=True)
+    committed.configure()
     if arguments.cache:
         committed.unpack_cache()
     started = time.time()

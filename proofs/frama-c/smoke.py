@@ -107,7 +107,7 @@ def read_passed():
 
 def main():
     arguments = committed.parser("units").parse_args()
-    os.makedirs(prove.WORK, exist_ok=True)
+    committed.configure()
     started = time.time()
     trouble = plant()
     print("planted  %s" % (trouble or "found"), flush=True)

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 work=$root/build-proofs
 mkdir -p "$work"
-[ -f "$work/why3.conf" ] || "$here/why3/configuration.sh" >"$work/why3.conf"
+[ -z "$(find "$here/why3" -newer "$work/why3.conf" 2>&1)" ] || "$here/why3/configuration.sh" "$work"
 file=$1
 shift
 # Only where there are pragmas is a preprocessor needed that drops those Frama-C cannot parse.

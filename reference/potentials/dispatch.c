@@ -3,6 +3,7 @@
 #include <stddef.h>
 #ifdef __FRAMAC__
 #include <phibal/acsl/dispatch.h>
+#include <phibal/acsl/floating.h>
 #endif
 
 /*@ // the parameter of potential id is valid
@@ -26,7 +27,7 @@
     assigns \nothing;
     ensures \result <==> point(x) && in(x, (real)d); */
 static bool is_point(const phibal_enclosure *x, double d) {
-  //@ assert open_enclosure;
+  //@ assert open_enclosure && use_floating;
   return mpfr_cmp_d(x->lo, d) == 0 && mpfr_cmp_d(x->hi, d) == 0;
 }
 
@@ -88,7 +89,8 @@ typedef enum membership { INSIDE, OUTSIDE, UNSURE } membership;
     ensures \result == INSIDE ==> bounded(a) && \forall real r; in(a, r) ==>
       (real)low < r && (\is_finite(high) ==> r < (real)high); */
 static membership in_open_interval(const phibal_enclosure *a, double low, double high) {
-  //@ assert open_enclosure;
+  //@ assert open_enclosure && use_floating;
+  //@ assert kinds: \is_finite(high) || \is_plus_infinity(high);
   if (mpfr_cmp_d(a->lo, low) > 0 && mpfr_cmp_d(a->hi, high) < 0) return INSIDE;
   if (mpfr_cmp_d(a->hi, low) <= 0 || mpfr_cmp_d(a->lo, high) >= 0) return OUTSIDE;
   return UNSURE;
@@ -124,7 +126,7 @@ static membership parameter_membership(const phibal_reference_potential *phi,
     ensures \result == PHIBAL_OK ==> valid_parameter(phi->id, &phi->parameter); */
 static phibal_status check_parameter(const phibal_reference_potential *phi,
                                      const phibal_potential_info *row) {
-  //@ assert use_enclosure && open_enclosure;
+  //@ assert use_enclosure && open_enclosure && use_floating;
   if (!row->parameter[0]) return PHIBAL_OK;
   switch (parameter_membership(phi, row)) {
   case INSIDE:
