@@ -35,8 +35,18 @@ TESTS = ["-wp-smoke-tests", "-wp-smoke-timeout", "1", "-wp-prop=" + ",".join(
                              "terminates", "check"))]
 PROVER = "cvc5nra"
 
-# Where what is called is proved to succeed, the branch for its failure is never taken: function -> such places.
-NEVER_TAKEN = {"euclid_value": 1, "negentropy_value": 1, "negentropy_gradient": 1}
+# Where what is called is proved to succeed, the branch for its failure is never taken: function -> the lines of such
+# places. Were it the way on that nothing reaches, nothing would reach the places behind it.
+NEVER_TAKEN = {
+    "euclid_value": ["TRY(phibal_enclosure_mul(z, x, x));"],
+    "negentropy_value": ["TRY(phibal_enclosure_log(&t[0], x));"],
+    "negentropy_gradient": ["TRY(phibal_enclosure_log(z, x));"],
+    "pseudo_huber_value": ["TRY(phibal_enclosure_mul(&t[0], x, x));"],
+    "conjugate_inside": ["TRY(phibal_enclosure_mul(&t[0], y, y));"],
+    "softplus_value": ["TRY(phibal_enclosure_log1p(z, &t[1]));"],
+    "subtract_log_of_two": ["TRY(phibal_enclosure_log(&t[2], &t[2]));"],
+    "log_of_complement": ["TRY(phibal_enclosure_mul(&t[1], y, y));"],
+}
 
 # The model's isfinite calls model_finitef or model_finite by the size of its argument, so one call of each pair is never
 # reached. A contradiction that makes both unreachable is found in the code after them.
@@ -59,31 +69,40 @@ def without_provers(options):
 
 
 def ask(unit, options, tree=ROOT):
-    """(tests, those that found a contradiction, what went wrong or '')"""
+    """(tests, those that found a contradiction with the line of each, what went wrong or '')"""
     command = [os.path.join(tree, "proofs/frama-c/wp.sh"), os.path.join(tree, unit)] + without_provers(options) + TESTS
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=tree,
                           env=dict(os.environ, PAR="1", PROVERS=PROVER))
     passed = set(re.findall(r"\[Passed\] Smoke-test typed_(\w+)", done.stdout))
-    failed = set(re.findall(r"\[Failed\] Smoke-test typed_(\w+)", done.stdout))
+    failed = dict(re.findall(r"\[Failed\] Smoke-test typed_(\w+)\n(?: .*\n)*"
+                             r"(?:\[wp\] (\S+:\d+): Warning: Failed smoke-test)?", done.stdout))
     summary = re.search(r"Proved goals:\s+(\d+) / (\d+)", done.stdout)
     if done.returncode != 0:
-        return 0, [], "frama-c ended with status %d" % done.returncode
+        return 0, {}, "frama-c ended with status %d" % done.returncode
     if not summary and not re.search(r"No goal", done.stdout):
-        return 0, [], "no summary"
+        return 0, {}, "no summary"
     if summary and int(summary.group(2)) != len(passed) + len(failed):
-        return 0, [], "%s goals, %d of them tests" % (summary.group(2), len(passed) + len(failed))
-    return len(passed) + len(failed), sorted(failed), ""
+        return 0, {}, "%s goals, %d of them tests" % (summary.group(2), len(passed) + len(failed))
+    return len(passed) + len(failed), {test: line_at(tree, place) for test, place in failed.items()}, ""
+
+
+def line_at(tree, place):
+    """The line of C that WP names, without its indentation."""
+    path, _, number = place.rpartition(":")
+    return open(os.path.join(tree, path)).read().split("\n")[int(number) - 1].strip() if path else ""
 
 
 def wrong(failed):
     """The contradictions found, less those where a branch is never taken."""
     other = {call.group(1) for call in map(OTHER_SIZE.fullmatch, failed) if call}
-    failed = [test for test in failed if not OTHER_SIZE.fullmatch(test) and
-              not (re.fullmatch(r"\w+_wp_smoke_dead_code_s\d+", test) and test.rsplit("_", 1)[1] in other)]
-    places = {name: [test for test in failed if re.fullmatch(name + r"_wp_smoke_dead_code_s\d+", test)]
-              for name in NEVER_TAKEN}
-    right = {test for name, tests in places.items() if len(tests) == NEVER_TAKEN[name] for test in tests}
-    return [test for test in failed if test not in right]
+    failed = {test: line for test, line in failed.items() if not OTHER_SIZE.fullmatch(test) and
+              not (re.fullmatch(r"\w+_wp_smoke_dead_code_s\d+", test) and test.rsplit("_", 1)[1] in other)}
+    right = set()
+    for name, lines in NEVER_TAKEN.items():
+        places = [test for test in failed if re.fullmatch(name + r"_wp_smoke_dead_code_s\d+", test)]
+        if sorted(failed[test] for test in places) == sorted(lines):
+            right.update(places)
+    return {test: line for test, line in sorted(failed.items()) if test not in right}
 
 
 def plant():
@@ -119,7 +138,7 @@ def main():
         options = prove.wp_options(unit, options, contracts, inlines)[0]
         text = hashlib.sha256("\0".join([committed.text_of(unit, options), PROVER] + TESTS).encode()).hexdigest()
         if not arguments.anew and passed.get(unit, ("",))[0] == text:
-            return text, int(passed[unit][1]), [], "", 0.0
+            return text, int(passed[unit][1]), {}, "", 0.0
         if time.time() > started + arguments.budget:
             return None
         begun = time.monotonic()
@@ -139,8 +158,8 @@ def main():
                 asked += count
                 print("%-44s %5d tests, %d contradictions  %6.1f s  %s" % (unit, count, len(failed), seconds, trouble),
                       flush=True)
-            for test in failed:
-                print("    " + test, flush=True)
+            for test, line in failed.items():
+                print("    %s  %s" % (test, line), flush=True)
             if seconds and not failed and not trouble:
                 passed[unit] = (text, str(count))
                 with open(PASSED, "w") as file:
