@@ -127,6 +127,20 @@ static bool wanted(const verification *v, int i) {
   return !v->b->supports || v->b->supports(v->b->context, &operations[i]);
 }
 
+/* The cases in which features meet, unless others were asked for; `ran` of them. */
+static phibal_status run_paired(verification *v, const operation *op, int64_t *ran) {
+  const verify_request *r = v->request;
+  const bool usual = r->only < 0 && r->cases <= 0 && r->first == 0 && !r->small;
+  const int64_t count = usual ? operation_paired_count(op) : 0;
+  for (; *ran < count; ++*ran) {
+    if (r->first_failure && !verify_passed(op, v->b, v->tallies, false)) break;
+    phibal_status status =
+        verify_case(op, v->b, r->seed, operation_paired_number(op, *ran), v->tallies);
+    if (status != PHIBAL_OK) return status;
+  }
+  return PHIBAL_OK;
+}
+
 static void run_each(verification *v) {
   const verify_request *r = v->request;
   for (int i = 0; i < operation_count; i++) {
@@ -137,18 +151,15 @@ static void run_each(verification *v) {
     int64_t count = r->only >= 0 ? 1 : r->cases > 0 ? r->cases : op->cases;
     const bool terminal = !r->json && isatty(STDERR_FILENO);
     if (terminal) fprintf(stderr, "%s ...", op->name);
-    if (r->only >= 0) verify_start(op, v->tallies);
-    phibal_status status =
-        r->only >= 0 ? verify_case(op, v->b, r->seed, first, v->tallies)
-                     : verify_run(op, v->b, r->seed, first, count, r->first_failure, v->tallies);
-    /* Unless asked for others, the cases too in which features meet. */
-    const bool usual = r->only < 0 && r->cases <= 0 && r->first == 0 && !r->small;
-    const int64_t paired_cases = usual ? operation_paired_count(op) : 0;
+    verify_start(op, v->tallies);
     int64_t paired = 0;
-    for (; status == PHIBAL_OK && paired < paired_cases; paired++) {
-      if (r->first_failure && !verify_passed(op, v->b, v->tallies, false)) break;
-      status = verify_case(op, v->b, r->seed, operation_paired_number(op, paired), v->tallies);
-    }
+    phibal_status status = PHIBAL_OK;
+    if (r->first_failure) status = run_paired(v, op, &paired); /* these are small */
+    if (status == PHIBAL_OK && r->only >= 0)
+      status = verify_case(op, v->b, r->seed, first, v->tallies);
+    else if (status == PHIBAL_OK)
+      status = verify_run(op, v->b, r->seed, first, count, r->first_failure, v->tallies);
+    if (status == PHIBAL_OK && !r->first_failure) status = run_paired(v, op, &paired);
     if (terminal) command_clear_line();
     if (phibal_environment_check_threads(op->name)) break;
     bool all_compared = r->only < 0 && !r->first_failure && count >= op->cases;

@@ -17,7 +17,16 @@ const char *case_kind_name(case_kind kind) {
 }
 
 int field_kind_of(uint64_t number) {
-  return case_is_field(number) ? (int)((case_base(number) - FIELD_CASES) % FIELD_KINDS) : -1;
+  if (!case_is_field(number)) return -1;
+  const int place = (int)((case_base(number) - FIELD_CASES) % ROUTE_FIELD_CASES);
+  return place < FIELD_FIRST_KINDS * FIELD_ROUNDS ? place % FIELD_FIRST_KINDS
+                                                  : place / FIELD_ROUNDS;
+}
+
+int field_round_of(uint64_t number) {
+  const int place = (int)((case_base(number) - FIELD_CASES) % ROUTE_FIELD_CASES);
+  return place < FIELD_FIRST_KINDS * FIELD_ROUNDS ? place / FIELD_FIRST_KINDS
+                                                  : place % FIELD_ROUNDS;
 }
 
 const char *field_kind_name(int field) {
@@ -68,17 +77,20 @@ static void choose_paired(route_case *c, uint64_t number) {
 }
 
 static void choose_field(route_case *c, uint64_t number) {
-  static const int32_t negative[] = {5, 12, 40};
-  const int round = (int)((case_base(number) - FIELD_CASES) / FIELD_KINDS) % FIELD_ROUNDS;
-  phibal_router *router = &c->router;
+  static const int32_t negative[] = {5, 12, 40}, zeros[] = {16, 64, 256};
+  const int round = field_round_of(number);
   const bool halves = c->field == FIELD_BFLOAT16 || c->field == FIELD_FLOAT16;
-  router->experts = c->field == FIELD_NEGATIVE                   ? negative[round]
-                    : c->field == FIELD_BIAS_PRECISION || halves ? 64
-                                                                 : 16;
-  router->active = c->field == FIELD_NEGATIVE ? 1 + round : router->experts == 64 ? 8 : 4;
+  phibal_router *router = &c->router;
+  router->experts = 16;
   router->gate = PHIBAL_GATE_SIGMOID;
-  if (c->field == FIELD_NEGATIVE) router->gate = (phibal_gate)(round % 2);
-  if (halves || c->field == FIELD_BIAS_PRECISION) router->gate = (phibal_gate)((round + 2) % 3);
+  if (c->field == FIELD_NEGATIVE || c->field == FIELD_SIGNED_ZEROS) {
+    router->experts = (c->field == FIELD_NEGATIVE ? negative : zeros)[round];
+    router->gate = (phibal_gate)(round % 2);
+  } else if (halves || c->field == FIELD_BIAS_PRECISION) {
+    router->experts = 64;
+    router->gate = (phibal_gate)((round + 2) % 3);
+  }
+  router->active = c->field == FIELD_NEGATIVE ? 1 + round : router->experts >= 64 ? 8 : 4;
   router->scale = round == 1 ? 2.5f : 1;
   c->tokens = 12;
 }
@@ -174,6 +186,8 @@ static float one_field_logit(route_case *c) {
     return (float)(-14 + x / 2);
   case FIELD_BFLOAT16:
     return round_bits(2 * x, 8);
+  case FIELD_SIGNED_ZEROS:
+    return x < -1 ? -1.0f : random_integer(&c->random, 0, 1) ? -0.0f : 0.0f;
   default:
     return round_bits(2 * x, 11);
   }
@@ -228,6 +242,7 @@ static float one_bias(route_case *c) {
   random_stream *r = &c->random;
   if (c->field == FIELD_BIAS_PRECISION) return 7.25f + (float)random_integer(r, 0, 1023) / 16384;
   if (c->field == FIELD_BIASED_GATES) return (float)random_uniform(r, 7, 12);
+  if (c->field == FIELD_SIGNED_ZEROS) return random_integer(r, 0, 1) ? -0.0f : 0.0f;
   static const float values[] = {-0.5f, -0.0f, 0.0f, 0.5f};
   switch (bias_variant(c)) {
   case BIAS_TIES:
@@ -254,7 +269,8 @@ phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t numb
   c->logits = malloc(sizeof(float) * (size_t)(c->tokens * E + 1));
   const bool paired = case_is_paired(number);
   const bool biased = c->field >= 0
-                          ? c->field == FIELD_BIAS_PRECISION || c->field == FIELD_BIASED_GATES
+                          ? c->field == FIELD_BIAS_PRECISION || c->field == FIELD_BIASED_GATES ||
+                                (c->field == FIELD_SIGNED_ZEROS && field_round_of(number) == 2)
                       : paired ? paired_level(number, PAIR_BIAS, BIASES) != BIAS_NONE
                                : c->kind == CASE_BIAS;
   if (c->kind == CASE_PADDING) c->mask_kind = MASK_NAN;

@@ -48,13 +48,15 @@ typedef enum case_kind {
   FIELD(BIAS_PRECISION, "bias-precision", "biases that 8 bits do not tell apart")                  \
   FIELD(BIASED_GATES, "biased-gates", "large biases beside small sigmoids")                        \
   FIELD(BFLOAT16, "half-logits", "logits that bfloat16 holds")                                     \
-  FIELD(FLOAT16, "half-logits", "logits that binary16 holds")
+  FIELD(FLOAT16, "half-logits", "logits that binary16 holds")                                      \
+  FIELD(SIGNED_ZEROS, "ties", "the largest scores zeros of both signs")
 
 enum {
 #define FIELD(ID, name, what) FIELD_##ID,
   ROUTE_FIELD(FIELD)
 #undef FIELD
       FIELD_KINDS,
+  FIELD_FIRST_KINDS = 8, /* these take turns; all rounds of each later one follow one another */
   FIELD_ROUNDS = 3,
   ROUTE_FIELD_CASES = FIELD_KINDS * FIELD_ROUNDS,
   DESCRIBED_FIELD_CASES = 3 * 49 /* those of operation_described_router.c */
@@ -62,6 +64,7 @@ enum {
 
 /* -1 if it is none. */
 int field_kind_of(uint64_t number);
+int field_round_of(uint64_t number);
 const char *field_kind_name(int field);
 
 typedef struct route_case {

@@ -45,12 +45,11 @@ phibal_status verify_case(const operation *o, const backend *b, uint64_t seed, u
 
 phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, uint64_t first,
                          int64_t count, bool first_failure, tally *tallies) {
-  verify_start(o, tallies);
   for (int64_t i = 0; i < count; i++) {
+    if (first_failure && !verify_passed(o, b, tallies, false)) break;
     phibal_status status =
         verify_case(o, b, seed, operation_number(o, first + (uint64_t)i), tallies);
     if (status != PHIBAL_OK) return status;
-    if (first_failure && !verify_passed(o, b, tallies, false)) break;
   }
   return PHIBAL_OK;
 }

@@ -11,8 +11,8 @@ void verify_start(const operation *o, tally *tallies);
 phibal_status verify_case(const operation *o, const backend *b, uint64_t seed, uint64_t number,
                           tally *tallies);
 
-/* Runs cases first .. first + count - 1 of one operation, or with first_failure up to the first
-   case that fails. */
+/* The same for cases first .. first + count - 1, or with first_failure up to the first case that
+   fails, earlier ones of the tallies included. */
 phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, uint64_t first,
                          int64_t count, bool first_failure, tally *tallies);
 

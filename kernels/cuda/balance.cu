@@ -2,8 +2,8 @@
    one after another, with their operations and their trees (kernels/cpu/balance*.c).
 
    A layer of E experts reads and writes less than 100 E bytes: what it costs is the launch and the
-   longest chain of dependent operations, a logarithm and an exponential in double-double and ten
-   levels of two trees: 27 us on an H200 for 64 layers of 256 experts. */
+   longest chain of dependent operations: for every vector of prices a logarithm or an exponential
+   in double-double, and eight or ten levels of a tree. */
 #include "kernels/core/balance.h"
 #include "kernels/core/quotient.h"
 #include "block.h"
@@ -46,10 +46,13 @@ static __device__ void layer_loads(const phibal_cuda_balance &b, int64_t layer) 
   }
 }
 
-/* core_price_prepare. */
-static __device__ core_price layer_plan(const phibal_cuda_balance &b, core_price_form form,
-                                        const float *m, shared_pointer<core_dd> scratch) {
-  core_price plan = core_price_start(b.potential, form);
+/* Smallest and largest of m[E] >= 0, and how many are the largest. */
+struct load_range {
+  float low, high;
+  int32_t ties;
+};
+
+static __device__ load_range layer_range(const phibal_cuda_balance &b, const float *m) {
   int32_t high = 0, low = INT32_MAX, ties = 0; /* m >= 0: order of bits */
   EACH_EXPERT(e, b.experts) {
     int32_t key = (int32_t)core_bits32(m[e] + 0.0f);
@@ -60,35 +63,47 @@ static __device__ core_price layer_plan(const phibal_cuda_balance &b, core_price
   low = -block_max(-low);
   EACH_EXPERT(e, b.experts) ties += (int32_t)core_bits32(m[e] + 0.0f) == high;
   ties = (int32_t)block_sum((uint64_t)ties);
+  return {core_float((uint32_t)low), core_float((uint32_t)high), ties};
+}
+
+/* core_price_prepare. */
+static __device__ core_price layer_plan(const phibal_cuda_balance &b, core_price_form form,
+                                        const float *m, const load_range &range,
+                                        shared_pointer<core_dd> scratch) {
+  core_price plan = core_price_start(b.potential, form);
   core_dd sum = core_dd_from(1.0);
   if (core_price_has_sum(b.potential.id)) {
     EACH_EXPERT(e, b.experts) scratch[e] = core_price_term(&plan, m[e]);
     sum = block_dd_tree_sum(scratch, b.experts);
   }
-  core_price_finish(&plan, (double)core_float((uint32_t)low), (double)core_float((uint32_t)high),
-                    ties, sum);
+  core_price_finish(&plan, (double)range.low, (double)range.high, range.ties, sum);
   return plan;
 }
 
-static __device__ void layer_centred(const phibal_cuda_balance &b, const float *m, float *centred,
-                                     shared_pointer<core_dd> sum) {
-  core_price plan = layer_plan(b, CORE_PRICE_REDUCED, m, sum);
-  core_dd first = core_price_value(&plan, m[0]);
-  core_dd difference[PHIBAL_MAX_EXPERTS / BALANCE_THREADS];
+static __device__ void layer_centred(const phibal_cuda_balance &b, const float *m,
+                                     const load_range &range, float *centred,
+                                     shared_pointer<core_dd> scratch) {
+  core_price plan = layer_plan(b, CORE_PRICE_REDUCED, m, range, scratch);
+  core_dd price[PHIBAL_MAX_EXPERTS / BALANCE_THREADS]; /* of this thread's experts */
   int i = 0;
+  EACH_EXPERT(e, b.experts) price[i++] = core_price_value(&plan, m[e]);
+  if (threadIdx.x == 0) scratch[0] = price[0];
+  __syncthreads();
+  const core_dd first = scratch[0];
+  __syncthreads();
+  i = 0;
   EACH_EXPERT(e, b.experts) {
-    difference[i] =
-        m[e] == m[0] ? core_dd_from(0.0) : core_dd_sub(core_price_value(&plan, m[e]), first);
-    sum[e] = difference[i++];
+    price[i] = m[e] == m[0] ? core_dd_from(0.0) : core_dd_sub(price[i], first);
+    scratch[e] = price[i++];
   }
-  core_dd mean = core_dd_div_d(block_dd_tree_sum(sum, b.experts), (double)b.experts);
+  core_dd mean = core_dd_div_d(block_dd_tree_sum(scratch, b.experts), (double)b.experts);
   i = 0;
   EACH_EXPERT(e, b.experts)
-  centred[e] = core_price_unshift(&plan, core_dd_sub(difference[i++], mean));
+  centred[e] = core_price_unshift(&plan, core_dd_sub(price[i++], mean));
 }
 
 static __device__ void layer_prices(const phibal_cuda_balance &b, int64_t layer, const float *m,
-                                    shared_pointer<core_dd> scratch) {
+                                    const load_range &range, shared_pointer<core_dd> scratch) {
   const int64_t first = layer * b.experts;
   if (b.floored) {
     core_price plan = core_price_start(b.potential, CORE_PRICE_FULL);
@@ -98,17 +113,17 @@ static __device__ void layer_prices(const phibal_cuda_balance &b, int64_t layer,
     if (threadIdx.x == 0) b.floored[layer] = (int32_t)n;
   }
   if (b.price) {
-    core_price plan = layer_plan(b, CORE_PRICE_FULL, m, scratch);
+    core_price plan = layer_plan(b, CORE_PRICE_FULL, m, range, scratch);
     EACH_EXPERT(e, b.experts) b.price[first + e] = core_dd_to_float(core_price_value(&plan, m[e]));
   }
-  if (b.centred) layer_centred(b, m, b.centred + first, scratch);
+  if (b.centred) layer_centred(b, m, range, b.centred + first, scratch);
 }
 
 /* (L1) */
 static __device__ void layer_balance_loss(const phibal_cuda_balance &b, const float *m,
-                                          const float *loads, float *loss,
+                                          const load_range &range, const float *loads, float *loss,
                                           shared_pointer<core_dd> term) {
-  core_price plan = layer_plan(b, CORE_PRICE_FULL, m, term);
+  core_price plan = layer_plan(b, CORE_PRICE_FULL, m, range, term);
   bool infinite = false;
   EACH_EXPERT(e, b.experts) {
     core_dd price = core_price_value(&plan, m[e]);
@@ -139,9 +154,12 @@ static __device__ void layer_frequency_centred(const phibal_cuda_balance &b, con
   __syncthreads();
   core_signed_sum sum = {{0}, {0}};
   EACH_EXPERT(e, b.experts) core_signed_sum_add(&sum, -(double)frequency[e]);
-  for (int j = 0; j < CORE_FREQUENCY_LIMBS; j++) {
-    shared_add(total, j, (device_sum)sum.positive[j]);
-    shared_add(total, CORE_FREQUENCY_LIMBS + j, (device_sum)sum.negative[j]);
+  for (int j = 0; j < 2 * CORE_FREQUENCY_LIMBS; j++) { /* of a few limbs only a warp has anything */
+    const uint64_t part =
+        j < CORE_FREQUENCY_LIMBS ? sum.positive[j] : sum.negative[j - CORE_FREQUENCY_LIMBS];
+    if (!__any_sync(ALL_LANES, part != 0)) continue;
+    const uint64_t of_warp = warp_sum(part);
+    if (threadIdx.x % WARP == 0) shared_add(total, j, (device_sum)of_warp);
   }
   __syncthreads();
   EACH_EXPERT(e, b.experts) {
@@ -177,7 +195,7 @@ static __device__ void layer_loss_free(const phibal_cuda_balance &b, const int64
   }
 }
 
-static __global__ void __launch_bounds__(BALANCE_THREADS)
+static __global__ void __launch_bounds__(BALANCE_THREADS, 1)
     balance_kernel(phibal_cuda_balance b, uint64_t *failure) {
   SHARED_ARRAY(core_dd, scratch, PHIBAL_MAX_EXPERTS);
   const int64_t layer = blockIdx.x, first = layer * b.experts;
@@ -194,8 +212,11 @@ static __global__ void __launch_bounds__(BALANCE_THREADS)
     __syncthreads();
     m = b.next + first;
   }
-  if (m) layer_prices(b, layer, m, scratch);
-  if (b.balance_loss) layer_balance_loss(b, m, b.loads + first, b.balance_loss + layer, scratch);
+  load_range range = {};
+  if (b.price || b.centred || b.balance_loss) range = layer_range(b, m);
+  if (m) layer_prices(b, layer, m, range, scratch);
+  if (b.balance_loss)
+    layer_balance_loss(b, m, range, b.loads + first, b.balance_loss + layer, scratch);
   if (b.switch_loss)
     layer_switch_loss(b, b.frequencies + first, b.loads + first, b.switch_loss + layer, scratch);
   if (b.frequency_centred)

@@ -14,21 +14,25 @@ static __device__ __forceinline__ int32_t block_max(int32_t x) {
   __syncthreads(); /* the last call's readers are done */
   if (threadIdx.x % WARP == 0) part[threadIdx.x / WARP] = x;
   __syncthreads();
-  x = part[0];
-  for (int w = 1; w < warps; w++) x = part[w] > x ? (int32_t)part[w] : x;
-  return x;
+  const int lane = (int)threadIdx.x % WARP;
+  return __reduce_max_sync(ALL_LANES, lane < warps ? (int32_t)part[lane] : x);
 }
 
 static __device__ __forceinline__ bool block_any(bool x) {
   return block_max(x) != 0;
 }
 
-/* Sum modulo 2^64: of each warp by shuffles, then of the warps. */
+/* Sums modulo 2^64: of a warp by shuffles, of a block then of its warps. */
+static __device__ __forceinline__ uint64_t warp_sum(uint64_t x) {
+#pragma unroll
+  for (int s = WARP / 2; s >= 1; s /= 2) x += __shfl_xor_sync(ALL_LANES, x, s);
+  return x;
+}
+
 static __device__ __forceinline__ uint64_t block_sum(uint64_t x) {
   SHARED_ARRAY(device_sum, part, WARP);
   const int warps = (int)blockDim.x / WARP;
-#pragma unroll
-  for (int s = WARP / 2; s >= 1; s /= 2) x += __shfl_xor_sync(ALL_LANES, x, s);
+  x = warp_sum(x);
   __syncthreads(); /* the last call's readers are done */
   if (threadIdx.x % WARP == 0) part[threadIdx.x / WARP] = x;
   __syncthreads();

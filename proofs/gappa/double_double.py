@@ -3,6 +3,7 @@
 Bounds are relative. What an operation makes of its arguments' errors is added up step by step, for
 the whole range of the argument; the product (1 + a) (1 + b) .. - 1 stands for several. Each function
 is compared with its text below: what is changed there must be thought through again here."""
+import re
 from fractions import Fraction
 from math import factorial
 
@@ -27,8 +28,7 @@ TEXTS = {
         core_dd t = core_dd_scale(core_dd_expm1_reduced(core_dd_sub_log2(y, k)), scale);
         return core_dd_add(core_two_sum(scale, -1.0), t);""",
     "core_dd_log_ratio": """core_dd z = core_dd_mul(s, s); core_dd a = core_dd_from(0.0); for (int j = 22; j >= 1; j--)
-        a = core_dd_add(core_dd_mul(z, a), core_dd_div_d(core_dd_from(1.0), (double)(2 * j + 1)));
-        a = core_dd_add_d(core_dd_mul(z, a), 1.0); return core_dd_scale(core_dd_mul(s, a), 2.0);""",
+        a = core_dd_add(core_dd_mul(z, a), core_dd_odd_reciprocal(j)); a = core_dd_add_d(core_dd_mul(z, a), 1.0); return core_dd_scale(core_dd_mul(s, a), 2.0);""",
     "core_dd_log": """uint64_t u = core_bits64(x); int64_t k = (int64_t)(u - 0x3fe6a09e667f3bcdu) >> 52;
         double f = core_double(u - ((uint64_t)k << 52)) - 1.0;
         core_dd s = core_dd_div(core_dd_from(f), core_two_sum(2.0, f));
@@ -154,16 +154,29 @@ def dd_expm1(bounds, core=None):
     return together(worst, number(bounds["dd_add"]))
 
 
+def odd_reciprocals(core):
+    """The largest error of core_dd_odd_reciprocal, from its table."""
+    pair = r"\{(-?0x[0-9a-f.]+p-?\d+), (-?0x[0-9a-f.]+p-?\d+)\},"
+    text = model.body("dd_elementary.h", "core_dd_odd_reciprocal", core)
+    table = re.findall(pair, text)
+    if re.sub(pair, "", text).split() != ("static const double part[22][2] = { }; "
+                                          "return core_dd_make(part[j - 1][0], part[j - 1][1]);").split():
+        raise model.Unmodelled("core_dd_odd_reciprocal is not what its bound was derived for")
+    return max(abs(sum(Fraction(float.fromhex(part)) for part in parts) * n - 1)
+               for n, parts in zip(range(3, 46, 2), table, strict=True))
+
+
 def dd_log_ratio(bounds, core=None):
     """log_ratio, for an exact argument |s| <= 0.1716,"""
     text_stands("core_dd_log_ratio", core)
-    divide, multiply, add, add_d = (number(bounds["dd_" + n]) for n in ("div_d", "mul", "add", "add_d"))
+    multiply, add, add_d = (number(bounds["dd_" + n]) for n in ("mul", "add", "add_d"))
+    constant = odd_reciprocals(core)
     z = Fraction(1716, 10000) ** 2
     error, a = Fraction(0), Fraction(0)
     for j in range(22, -1, -1):
         c = Fraction(1, 2 * j + 1)
         weight = z * a / (z * a + c)  # largest for the largest z
-        own = divide if j else Fraction(0)
+        own = constant if j else Fraction(0)
         error = together(max(weight * together(multiply, multiply, error) + (1 - weight) * own, own), add if j else add_d)
         a = z * a + c
     return together(error, multiply) + z**23 / (47 * (1 - z))

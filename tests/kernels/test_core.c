@@ -221,6 +221,15 @@ Test(core, series_are_long_enough_for_their_whole_interval) {
   mpfr_clears(x, y, (mpfr_ptr)0);
 }
 
+Test(core, odd_reciprocals_are_what_the_division_makes_of_them) {
+  for (int j = 1; j <= 22; j++) {
+    core_dd want = core_dd_div_d(core_dd_from(1.0), (double)(2 * j + 1));
+    core_dd got = core_dd_odd_reciprocal(j);
+    cr_expect(got.hi == want.hi && got.lo == want.lo, "1 / %d: %a + %a, not %a + %a", 2 * j + 1,
+              got.hi, got.lo, want.hi, want.lo);
+  }
+}
+
 Test(core, polynomials_and_constants_are_what_their_comments_say) {
   mpfr_t x, y, z;
   mpfr_inits2(PRECISION, x, y, z, (mpfr_ptr)0);

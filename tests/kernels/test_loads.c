@@ -171,6 +171,10 @@ Test(loads, mean_rounds_halves_to_even) {
       {{0, 0x80000080, 1}, 1, 0x1.000002p-1f},          /* 2^-64 more */
       {{0, 0x80000180}, 1, 0x1.000004p-1f},             /* to even, up */
       {{0, 0x8000017f, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, 1, 0x1.000002p-1f},
+      {{0, 1, 0x100}, 1, 0x1p-32f}, /* the half in the second digit */
+      {{0, 1, 0x100, 0, 0, 1}, 1, 0x1.000002p-32f},
+      {{0, 3, 0x300}, 3, 0x1p-32f},
+      {{0, 3, 0x301}, 3, 0x1.000002p-32f}, /* a third of 2^-64 more: the rest */
       {{3, 0, 0, 0, 0, 0}, 3, 1.0f},
       {{(uint64_t)1 << 40, 0, 0, 0, 0, 0}, (int64_t)1 << 40, 1.0f},
       {{1, 0, 0, 0, 0, 0}, 3, 0x1.555556p-2f},
