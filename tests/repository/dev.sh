@@ -135,6 +135,9 @@ has "^pip install"
 dev test price "planted faults"
 has "^meson test -C build .* price planted faults"
 lacks "no-suite"
+lacks "ccache"
+(export CI=true; dev test price)
+has "apt-get install.* ccache"
 dev test --longest
 lacks "no-suite"
 dev test --all price
