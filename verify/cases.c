@@ -16,17 +16,18 @@ const char *case_kind_name(case_kind kind) {
   return (unsigned)kind < CASE_KINDS ? names[kind] : "?";
 }
 
-int field_kind_of(uint64_t number) {
-  if (!case_is_field(number)) return -1;
+/* The round of a field case, and its kind. */
+static int field_round(uint64_t number, int *kind) {
   const int place = (int)((case_base(number) - FIELD_CASES) % ROUTE_FIELD_CASES);
-  return place < FIELD_FIRST_KINDS * FIELD_ROUNDS ? place % FIELD_FIRST_KINDS
-                                                  : place / FIELD_ROUNDS;
+  const bool by_turns = place < FIELD_FIRST_KINDS * FIELD_ROUNDS;
+  *kind = by_turns ? place % FIELD_FIRST_KINDS : place / FIELD_ROUNDS;
+  return by_turns ? place / FIELD_FIRST_KINDS : place % FIELD_ROUNDS;
 }
 
-int field_round_of(uint64_t number) {
-  const int place = (int)((case_base(number) - FIELD_CASES) % ROUTE_FIELD_CASES);
-  return place < FIELD_FIRST_KINDS * FIELD_ROUNDS ? place / FIELD_FIRST_KINDS
-                                                  : place % FIELD_ROUNDS;
+int field_kind_of(uint64_t number) {
+  int kind = -1;
+  if (case_is_field(number)) field_round(number, &kind);
+  return kind;
 }
 
 const char *field_kind_name(int field) {
@@ -78,7 +79,8 @@ static void choose_paired(route_case *c, uint64_t number) {
 
 static void choose_field(route_case *c, uint64_t number) {
   static const int32_t negative[] = {5, 12, 40}, zeros[] = {16, 64, 256};
-  const int round = field_round_of(number);
+  int kind;
+  const int round = field_round(number, &kind);
   const bool halves = c->field == FIELD_BFLOAT16 || c->field == FIELD_FLOAT16;
   phibal_router *router = &c->router;
   router->experts = 16;
@@ -270,7 +272,7 @@ phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t numb
   const bool paired = case_is_paired(number);
   const bool biased = c->field >= 0
                           ? c->field == FIELD_BIAS_PRECISION || c->field == FIELD_BIASED_GATES ||
-                                (c->field == FIELD_SIGNED_ZEROS && field_round_of(number) == 2)
+                                (c->field == FIELD_SIGNED_ZEROS && E == 256) /* its last round */
                       : paired ? paired_level(number, PAIR_BIAS, BIASES) != BIAS_NONE
                                : c->kind == CASE_BIAS;
   if (c->kind == CASE_PADDING) c->mask_kind = MASK_NAN;

@@ -64,7 +64,6 @@ enum {
 
 /* -1 if it is none. */
 int field_kind_of(uint64_t number);
-int field_round_of(uint64_t number);
 const char *field_kind_name(int field);
 
 typedef struct route_case {

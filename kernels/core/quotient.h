@@ -5,8 +5,8 @@
 #include "core.h"
 #include <phibal/router.h>
 
-/* The next digit of a quotient, and of the dividend the next; rest < divisor < 2^95 before and
-   after, so nothing overflows. */
+/* A step of long division in base 2^32: puts the next limb of the dividend behind the rest, and
+   returns the quotient's digit. rest < divisor < 2^95 before and after, so nothing overflows. */
 CORE_FUNCTION uint64_t core_quotient_digit(unsigned __int128 *rest, uint64_t limb,
                                            unsigned __int128 divisor) {
   const unsigned __int128 part = *rest << 32 | limb;

@@ -154,7 +154,7 @@ static __device__ void layer_frequency_centred(const phibal_cuda_balance &b, con
   __syncthreads();
   core_signed_sum sum = {{0}, {0}};
   EACH_EXPERT(e, b.experts) core_signed_sum_add(&sum, -(double)frequency[e]);
-  for (int j = 0; j < 2 * CORE_FREQUENCY_LIMBS; j++) { /* of a few limbs only a warp has anything */
+  for (int j = 0; j < 2 * CORE_FREQUENCY_LIMBS; j++) { /* most are 0 in a whole warp */
     const uint64_t part =
         j < CORE_FREQUENCY_LIMBS ? sum.positive[j] : sum.negative[j - CORE_FREQUENCY_LIMBS];
     if (!__any_sync(ALL_LANES, part != 0)) continue;

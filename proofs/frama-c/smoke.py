@@ -5,9 +5,10 @@ Whatever follows a contract that nothing can meet would be proved.
   smoke.py [--jobs N] [--anew] [--budget SECONDS] [UNIT ...]
 
 These are WP's smoke tests, of the units of units.list (named in full or in part); prove.py proves the units' goals.
-A test passes if the prover finds no contradiction within STEPS, which do not depend on the machine: most of a second.
-That is cvc5: it finds a contradiction between quantified postconditions that Z3 does not. One is planted first, and has
-to be found. Of those met so far the branches of NEVER_TAKEN took the most steps, 28 352.
+A test passes if the prover finds no contradiction within STEPS, which it counts itself, so that the outcome does not
+depend on the machine; they take most of a second. The prover is cvc5: it finds a contradiction between quantified
+postconditions that Z3 does not. One is planted first, and has to be found. The hardest one met in a branch of
+NEVER_TAKEN took 28 352 steps.
 
 units.smoke remembers, a unit a line: name, hash of what Frama-C read of it, of WP's options, of the tools and of
 these tests, and the number of tests that passed. While the hash is the same the unit is not asked again, unless --anew.
@@ -39,8 +40,8 @@ TESTS = ["-wp-smoke-tests", "-wp-smoke-timeout", "60", "-wp-prop=" + ",".join(
 PROVER = "cvc5nra"
 
 # Where what is called is proved to succeed, the branch for its failure is never taken: function -> the lines of such
-# places. Were it the way on that nothing reaches, nothing would reach the places behind it. And where ghost code calls
-# a lemma that shows a case to be impossible, nothing is reached behind the call: lemma -> the lines of such calls.
+# places. If the other branch were unreachable, so would be all places behind it, which are not listed. And where ghost
+# code calls a lemma that shows a case to be impossible, nothing is reached behind the call: lemma -> lines of the calls.
 NEVER_TAKEN = {
     "euclid_value": ["TRY(phibal_enclosure_mul(z, x, x));"],
     "negentropy_value": ["TRY(phibal_enclosure_log(&t[0], x));"],

@@ -28,7 +28,8 @@ TEXTS = {
         core_dd t = core_dd_scale(core_dd_expm1_reduced(core_dd_sub_log2(y, k)), scale);
         return core_dd_add(core_two_sum(scale, -1.0), t);""",
     "core_dd_log_ratio": """core_dd z = core_dd_mul(s, s); core_dd a = core_dd_from(0.0); for (int j = 22; j >= 1; j--)
-        a = core_dd_add(core_dd_mul(z, a), core_dd_odd_reciprocal(j)); a = core_dd_add_d(core_dd_mul(z, a), 1.0); return core_dd_scale(core_dd_mul(s, a), 2.0);""",
+        a = core_dd_add(core_dd_mul(z, a), core_dd_odd_reciprocal(j));
+        a = core_dd_add_d(core_dd_mul(z, a), 1.0); return core_dd_scale(core_dd_mul(s, a), 2.0);""",
     "core_dd_log": """uint64_t u = core_bits64(x); int64_t k = (int64_t)(u - 0x3fe6a09e667f3bcdu) >> 52;
         double f = core_double(u - ((uint64_t)k << 52)) - 1.0;
         core_dd s = core_dd_div(core_dd_from(f), core_two_sum(2.0, f));
