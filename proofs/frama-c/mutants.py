@@ -40,10 +40,14 @@ LIMITS = {"STEPS": "300000", "TIMEOUT": "120"}  # steps decide, time is a guard
 
 
 def read_list():
+    names = set()
     for line in open(os.path.join(HERE, "mutants.list")):
         line = line.rstrip("\n")
         if line and not line.startswith("#"):
             name, path, function, edit = (part.strip() for part in line.split("|", 3))
+            if name in names:
+                sys.exit("mutants.list: two mutants are called " + name)
+            names.add(name)
             changed, _, unit = path.partition(":")
             yield name, changed, unit or changed, function, edit
 
