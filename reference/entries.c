@@ -329,14 +329,9 @@ PRECISE(phibal_reference_capacity_gates,
         (active, renormalise, kept, gates, kept_gradient, precision, kept_gates, gate_gradient,
          condition))
 PRECISE(phibal_reference_zero_experts,
-        (phibal_zero_output output, int32_t active, int32_t first_zero, int64_t width,
-         const int32_t *experts, const float *gates, const float *x, const float *y,
-         const float *y_gradient, const float *x_gradient, mpfr_prec_t precision,
-         phibal_enclosure *y_out, phibal_enclosure *y_condition, phibal_enclosure *x_gradient_out,
-         phibal_enclosure *x_gradient_condition, phibal_enclosure *gate_gradient,
-         phibal_enclosure *gate_condition),
-        (output, active, first_zero, width, experts, gates, x, y, y_gradient, x_gradient, precision,
-         y_out, y_condition, x_gradient_out, x_gradient_condition, gate_gradient, gate_condition))
+        (phibal_zero_output output, phibal_reference_zero_token token, mpfr_prec_t precision,
+         phibal_reference_zero_results results),
+        (output, token, precision, results))
 PRECISE(phibal_reference_gate_factor,
         (int64_t tokens, int32_t active, int32_t experts_count, const int32_t *experts,
          const float *gates, const float *factor, const float *scaled_gradient,

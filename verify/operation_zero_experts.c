@@ -191,10 +191,18 @@ static phibal_status judge_token(judgement *j, const operation_case *c, const ze
   const int64_t d = z->width, k = z->active;
   const int32_t *own = z->experts + t * k, first = z->experts_count - z->zeros;
   phibal_enclosure *y_terms = v + d, *back = v + 2 * d, *back_terms = v + 3 * d, *gate = v + 4 * d;
-  phibal_status status = phibal_reference_zero_experts(
-      z->output, z->active, first, d, own, z->gates + t * k, z->x + t * d, z->y + t * d,
-      z->y_gradient + t * d, z->x_gradient + t * d, PRECISION, v, y_terms, back, back_terms, gate,
-      gate + 1);
+  const phibal_reference_zero_token token = {.active = z->active,
+                                             .first_zero = first,
+                                             .width = d,
+                                             .experts = own,
+                                             .gates = z->gates + t * k,
+                                             .x = z->x + t * d,
+                                             .y = z->y + t * d,
+                                             .y_gradient = z->y_gradient + t * d,
+                                             .x_gradient = z->x_gradient + t * d};
+  const phibal_reference_zero_results results = {
+      {v, y_terms}, {back, back_terms}, {gate, gate + 1}};
+  phibal_status status = phibal_reference_zero_experts(z->output, token, PRECISION, results);
   if (status) return status;
   bool some = false;
   for (int64_t s = 0; s < k; s++) {

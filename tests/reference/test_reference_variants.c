@@ -160,26 +160,40 @@ Test(zero_experts, an_output_that_is_none_and_missing_results_are_refused) {
   static const int32_t experts[] = {3};
   static const float number[] = {1};
   phibal_enclosure *z = phibal_enclosure_vector(6, PRECISION);
-  const int beyond = (int)PHIBAL_ZERO_IDENTITY + 1;
-  refused(phibal_reference_zero_experts((phibal_zero_output)beyond, 1, 2, 1, experts, number,
-                                        number, number, number, number, PRECISION, z, z + 1, z + 2,
-                                        z + 3, z + 4, z + 5),
+  const phibal_reference_zero_token token = {.active = 1,
+                                             .first_zero = 2,
+                                             .width = 1,
+                                             .experts = experts,
+                                             .gates = number,
+                                             .x = number,
+                                             .y = number,
+                                             .y_gradient = number,
+                                             .x_gradient = number};
+  const phibal_reference_zero_results results = {{z, z + 1}, {z + 2, z + 3}, {z + 4, z + 5}};
+  refused(phibal_reference_zero_experts((phibal_zero_output)((int)PHIBAL_ZERO_IDENTITY + 1), token,
+                                        PRECISION, results),
           PHIBAL_ERROR_ARGUMENT, "output");
-  refused(phibal_reference_zero_experts(PHIBAL_ZERO_IDENTITY, 1, 2, 1, experts, number, number,
-                                        number, number, number, PRECISION, z, z + 1, z + 2, z + 3,
-                                        z + 4, NULL),
-          PHIBAL_ERROR_ARGUMENT, "null result");
-  refused(phibal_reference_zero_experts(PHIBAL_ZERO_IDENTITY, 1, 2, 1, experts, number, number,
-                                        NULL, number, number, PRECISION, z, z + 1, z + 2, z + 3,
-                                        z + 4, z + 5),
-          PHIBAL_ERROR_ARGUMENT, "null argument");
-  ok(phibal_reference_zero_experts(PHIBAL_ZERO_IDENTITY, 1, 2, 1, experts, number, number, number,
-                                   number, number, PRECISION, z, z + 1, z + 2, z + 3, z + 4,
-                                   z + 5));
+  for (size_t i = 0; i < 6; i++) { /* each place left out */
+    phibal_enclosure *places[6];
+    for (size_t j = 0; j < 6; j++) places[j] = j == i ? NULL : z + j;
+    const phibal_reference_zero_results missing = {
+        {places[0], places[1]}, {places[2], places[3]}, {places[4], places[5]}};
+    refused(phibal_reference_zero_experts(PHIBAL_ZERO_IDENTITY, token, PRECISION, missing),
+            PHIBAL_ERROR_ARGUMENT, "null result");
+  }
+  phibal_reference_zero_token without[] = {token, token, token, token, token, token};
+  without[0].experts = NULL;
+  without[1].gates = NULL;
+  without[2].x = NULL;
+  without[3].y = NULL;
+  without[4].y_gradient = NULL;
+  without[5].x_gradient = NULL;
+  for (size_t i = 0; i < 6; i++)
+    refused(phibal_reference_zero_experts(PHIBAL_ZERO_IDENTITY, without[i], PRECISION, results),
+            PHIBAL_ERROR_ARGUMENT, "null argument");
+  ok(phibal_reference_zero_experts(PHIBAL_ZERO_IDENTITY, token, PRECISION, results));
   for (int i = 0; i < 6; i++) cr_assert(is(&z[i], i < 4 ? 2 : 1), "%d", i);
-  ok(phibal_reference_zero_experts(PHIBAL_ZERO_NULL, 1, 2, 1, experts, number, number, number,
-                                   number, number, PRECISION, z, z + 1, z + 2, z + 3, z + 4,
-                                   z + 5));
+  ok(phibal_reference_zero_experts(PHIBAL_ZERO_NULL, token, PRECISION, results));
   for (int i = 0; i < 6; i++) cr_assert(is(&z[i], i < 4 ? 1 : 0), "%d", i);
   phibal_enclosure_vector_clear(z, 6);
 }
