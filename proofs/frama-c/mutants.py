@@ -22,13 +22,13 @@ hypotheses no more goals follow.
 """
 import collections
 import concurrent.futures
-import functools
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import committed
@@ -101,14 +101,18 @@ def prove(tree, unit, function, limits):
     return "" if goals[0] == goals[1] else "a-goal"
 
 
-@functools.lru_cache(maxsize=None)
+found_limits = {}
+busy = collections.defaultdict(threading.Lock)
+
+
 def limits_of(unit, function):
     """Limits within which the code as it stands is proved, or None: a proof that fails anyway catches
-    nothing."""
-    for limits in (LIMITS, {}):
-        if prove(ROOT, unit, function, limits) == "":
-            return limits
-    return None
+    nothing. Found once, also where two mutants of a function are tried side by side."""
+    with busy[unit, function]:
+        if (unit, function) not in found_limits:
+            found_limits[unit, function] = next(
+                (limits for limits in (LIMITS, {}) if prove(ROOT, unit, function, limits) == ""), None)
+        return found_limits[unit, function]
 
 
 def try_mutant(mutant, tried, until):
