@@ -138,8 +138,8 @@ def main():
     arguments = committed.parser("units").parse_args()
     committed.configure()
     started = time.time()
-    trouble_of_plant = plant()
-    print("planted  %s" % (trouble_of_plant or "found"), flush=True)
+    missed = plant()
+    print("planted  %s" % (missed or "found"), flush=True)
     contracts, inlines = prove.contracts_in_headers()
     units = prove.read_units(arguments.units)
     passed, bad, left, tests, asked = read_passed(), [], [], 0, 0
@@ -183,7 +183,7 @@ def main():
         print("not passed: " + " ".join(sorted(bad)))
     print("smoke: %d tests in %d of %d units without a contradiction, %d asked here, %.0f s" % (
         tests, len(units) - len(left) - len(bad), len(units), asked, time.time() - started))
-    sys.exit(1 if trouble_of_plant or bad or left or not units else 0)
+    sys.exit(1 if missed or bad or left or not units else 0)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ typedef struct phibal_reference_zero_token {
 } phibal_reference_zero_token;
 
 /* Where its results go: y and x_gradient [width], and one number for the gates, each with its
-   condition, the sum of the absolute values of its terms. No two share a place; none is null. */
+   condition, the sum of the absolute values of its terms. No two share a place. A null one is
+   refused. */
 typedef struct phibal_reference_zero_results {
   phibal_reference_result y, x_gradient, gate_gradient;
 } phibal_reference_zero_results;
