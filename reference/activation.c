@@ -2,14 +2,9 @@
    are a sigma(v), with v = a or v = 2 sqrt(2/pi) (a + 0.044715 a^3), and nothing cancels where tanh
    is near -1. */
 #include "activation.h"
+#include <phibal/acsl/contracts/inside/activation_static.h>
 
 /* z holds pi. */
-/*@ requires output(z);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z) && in(z, pi);
-    ensures only_written{Pre, Here}(z); */
 static void enclose_pi(phibal_enclosure *z) {
   //@ assert open_enclosure && use_pi;
   mpfr_const_pi(z->lo, MPFR_RNDD);
@@ -17,14 +12,6 @@ static void enclose_pi(phibal_enclosure *z) {
 }
 
 /* slope = 2 sqrt(2/pi); v is a temporary. */
-/*@ requires \valid(w) && work_places(w);
-    terminates \true;
-    exits \false;
-    assigns w->slope, w->v;
-    ensures enclosure(&w->slope) && enclosure(&w->v);
-    ensures only_two_written{Pre, Here}(&w->slope, &w->v);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(&w->slope, gelu_slope); */
 static phibal_status activation_slope(activation_work *w) {
   //@ assert use_enclosure && use_pi;
   enclose_pi(&w->v);
@@ -35,14 +22,6 @@ static phibal_status activation_slope(activation_work *w) {
 }
 
 /* cubic = 0.044715, a quotient of integers that are exact; v is a temporary. */
-/*@ requires \valid(w) && work_places(w);
-    terminates \true;
-    exits \false;
-    assigns w->cubic, w->v;
-    ensures enclosure(&w->cubic) && enclosure(&w->v);
-    ensures only_two_written{Pre, Here}(&w->cubic, &w->v);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(&w->cubic, gelu_cubic); */
 static phibal_status activation_cubic(activation_work *w) {
   //@ assert use_enclosure;
   phibal_enclosure_set_si(&w->cubic, 44715);
@@ -86,17 +65,6 @@ void activation_work_clear(activation_work *w) {
 }
 
 /* v = slope (a + cubic a^3), v_slope = slope (1 + 3 cubic a^2). */
-/*@ requires \valid(w) && work_ready(w) && input(a) && \separated(a, w);
-    requires w->activation == PHIBAL_ACTIVATION_GELU;
-    terminates \true;
-    exits \false;
-    assigns w->square, w->v, w->v_slope;
-    ensures work_ready(w);
-    ensures work_kept{Pre, Here}(w);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> \forall real r; in{Pre}(a, r) ==>
-      in(&w->v, activation_argument(PHIBAL_ACTIVATION_GELU, r)) &&
-      in(&w->v_slope, activation_argument_slope(PHIBAL_ACTIVATION_GELU, r)); */
 static phibal_status gelu_argument(activation_work *w, const phibal_enclosure *a) {
   //@ assert use_enclosure;
   TRY(phibal_enclosure_mul(&w->square, a, a));
@@ -125,16 +93,6 @@ static phibal_status gelu_argument(activation_work *w, const phibal_enclosure *a
   return PHIBAL_OK;
 }
 
-/*@ requires \valid(w) && work_ready(w) && input(a) && \separated(a, w);
-    terminates \true;
-    exits \false;
-    assigns w->square, w->v, w->v_slope;
-    ensures work_ready(w);
-    ensures work_kept{Pre, Here}(w);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> \forall real r; in{Pre}(a, r) ==>
-      in(&w->v, activation_argument(w->activation, r)) &&
-      in(&w->v_slope, activation_argument_slope(w->activation, r)); */
 static phibal_status activation_argument(activation_work *w, const phibal_enclosure *a) {
   //@ assert use_enclosure;
   if (w->activation == PHIBAL_ACTIVATION_GELU) return gelu_argument(w, a);
@@ -144,16 +102,6 @@ static phibal_status activation_argument(activation_work *w, const phibal_enclos
 }
 
 /* z = sigma(v) (1 + x v' sigma(-v)). */
-/*@ requires \valid(w) && work_ready(w) && input(x) && output(z);
-    requires \separated(z, w) && \separated(z, x);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z) && only_written{Pre, Here}(z);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> \forall real r, d, s, c; in{Pre}(x, r) &&
-      in{Pre}(&w->v_slope, d) && in{Pre}(&w->sigma, s) && in{Pre}(&w->complement, c) ==>
-        in(z, s * (1.0 + r * d * c)); */
 static phibal_status activation_derivative(activation_work *w, const phibal_enclosure *x,
                                            phibal_enclosure *z) {
   //@ assert use_enclosure;
@@ -164,14 +112,6 @@ static phibal_status activation_derivative(activation_work *w, const phibal_encl
 }
 
 /* sigma = sigma(v), complement = sigma(-v), and v_slope, at a. */
-/*@ requires \valid(w) && work_ready(w) && input(a) && \separated(a, w);
-    terminates \true;
-    exits \false;
-    assigns w->v, w->v_slope, w->sigma, w->complement, w->square;
-    ensures work_ready(w);
-    ensures work_kept{Pre, Here}(w);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> work_at(w, a); */
 static phibal_status activation_factors(activation_work *w, const phibal_enclosure *a) {
   //@ assert use_enclosure;
   TRY(activation_argument(w, a));
@@ -181,16 +121,6 @@ static phibal_status activation_factors(activation_work *w, const phibal_enclosu
 }
 
 /* value = a sigma(v), if it is wanted. */
-/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
-    requires optional_output(z, w, a);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures work_ready(w) && work_at(w, a) && optional_output(z, w, a);
-    ensures optional_written{Pre, Here}(z);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
-      in(z, activation_value(w->activation, r)); */
 static phibal_status activation_add_value(const activation_work *w, const phibal_enclosure *a,
                                           phibal_enclosure *z) {
   //@ assert use_enclosure;
@@ -199,16 +129,6 @@ static phibal_status activation_add_value(const activation_work *w, const phibal
 }
 
 /* derivative = sigma(v) (1 + a v' sigma(-v)), if it is wanted. */
-/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
-    requires optional_output(z, w, a);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures work_ready(w) && work_at(w, a) && optional_output(z, w, a);
-    ensures optional_written{Pre, Here}(z);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
-      in(z, activation_derivative(w->activation, r)); */
 static phibal_status activation_add_derivative(activation_work *w, const phibal_enclosure *a,
                                                phibal_enclosure *z) {
   //@ assert use_enclosure;
@@ -217,17 +137,6 @@ static phibal_status activation_add_derivative(activation_work *w, const phibal_
 }
 
 /* condition = sigma(v) (1 + |a| v' sigma(-v)), if it is wanted. */
-/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
-    requires optional_output(z, w, a);
-    terminates \true;
-    exits \false;
-    assigns w->square, *z;
-    ensures work_ready(w) && optional_output(z, w, a);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, w) &&
-      (z == \null || \separated(r, z)) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
-      in(z, activation_condition(w->activation, r)); */
 static phibal_status activation_add_condition(activation_work *w, const phibal_enclosure *a,
                                               phibal_enclosure *z) {
   //@ assert use_enclosure;

@@ -1,21 +1,20 @@
 /* The state of balancing and its biases: the average (M1) and the loss-free update (L6). */
-#include "balance_update.h"
 #include "balance_work.h"
 #include <phibal/rounding.h>
+#include <phibal/acsl/contracts/inside/balance_update.h>
 
 /* A sum of two binary32 numbers is a multiple of 2^-149 below 2^129: exact in so many bits. */
 #define EXACT_BINARY32_SUM 288
 
+/* The mean of the counts is whole + rest / experts with 0 <= rest < experts; no sum of them that
+   could overflow is formed. */
+typedef struct mean_count {
+  int64_t whole, rest;
+} mean_count;
+
+#include <phibal/acsl/contracts/inside/balance_static.h>
+
 /* next = (1 - eta) m + eta load; t[0] = 1 - eta, t[1] = eta, t[2..3] free. */
-/*@ requires vector_output(t, 4) && output(next) && vector_apart(next, t, 4);
-    requires \is_finite(m) && \is_finite(load);
-    terminates \true;
-    exits \false;
-    assigns t[2], t[3], *next;
-    ensures enclosure(t + 2) && enclosure(t + 3) && enclosure(next);
-    ensures only_three_written{Pre, Here}(next, t + 2, t + 3);
-    ensures \result == PHIBAL_OK ==> \forall real a, b; in{Pre}(t + 0, a) && in{Pre}(t + 1, b) ==>
-      in(next, weighted((real)m, a, (real)load, b)); */
 static phibal_status ema_element(float m, float load, phibal_enclosure *t, phibal_enclosure *next) {
   //@ assert use_enclosure && use_floating;
   phibal_enclosure_set_d(&t[2], (double)m);
@@ -27,20 +26,6 @@ static phibal_status ema_element(float m, float load, phibal_enclosure *t, phiba
   return phibal_enclosure_add(next, &t[2], &t[3]);
 }
 
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(eta);
-    requires \valid_read(m + (0 .. experts - 1)) && finite_floats(m, experts);
-    requires \valid_read(loads + (0 .. experts - 1)) && finite_floats(loads, experts);
-    requires vector_output(t, 4) && vector_output(next, experts);
-    requires \forall integer e; 0 <= e < experts ==> vector_apart(next + e, t, 4);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 3], next[0 .. experts - 1];
-    ensures vector_output(t, 4);
-    ensures vector_output(next, experts);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 4) &&
-      vector_apart(r, next, experts) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts ==>
-      in(next + e, moving_average((real)eta, (real)m[e], (real)loads[e])); */
 static phibal_status ema_vector(int32_t experts, float eta, const float *m, const float *loads,
                                 phibal_enclosure *t, phibal_enclosure *next) {
   //@ assert use_enclosure && use_floating;
@@ -93,26 +78,7 @@ phibal_status phibal_reference_ema(int32_t experts, float eta, const float *m, c
   return status;
 }
 
-/* The mean of the counts is whole + rest / experts with 0 <= rest < experts; no sum of them that
-   could overflow is formed. */
-typedef struct mean_count {
-  int64_t whole, rest;
-} mean_count;
-
-/*@ // the mean of counts that sum to `total`
-    predicate mean_is(mean_count mean, integer experts, integer total) =
-      0 <= mean.rest < experts && mean.whole * experts + mean.rest == total;
-*/
-
 /* mean + count / experts. */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && 0 <= mean.rest < experts;
-    requires experts * INT64_MIN <= mean.whole * experts + mean.rest + count <=
-      experts * INT64_MAX;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures 0 <= \result.rest < experts;
-    ensures \result.whole * experts + \result.rest == mean.whole * experts + mean.rest + count; */
 static mean_count mean_count_add(mean_count mean, int32_t experts, int64_t count) {
   int64_t whole = count / experts, rest = count % experts;
   //@ assert divided: whole * experts + rest == count && -experts < rest < experts;
@@ -136,11 +102,6 @@ static mean_count mean_count_add(mean_count mean, int32_t experts, int64_t count
   return (mean_count){mean.whole + whole, rest};
 }
 
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(count + (0 .. experts - 1));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures mean_is(\result, experts, count_sum(count, experts)); */
 static mean_count mean_count_compute(int32_t experts, const int64_t *count) {
   mean_count mean = {0, 0};
   /*@ loop invariant index: 0 <= e <= experts;
@@ -157,12 +118,6 @@ static mean_count mean_count_compute(int32_t experts, const int64_t *count) {
 }
 
 /* sign(mean(count) - count_e), in integers. */
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures -1 <= \result <= 1;
-    ensures \forall integer experts, total; mean_is(mean, experts, total) ==>
-      \result == sign_of(total - experts * count); */
 static int loss_free_sign(mean_count mean, int64_t count) {
   if (mean.whole != count) return mean.whole > count ? 1 : -1;
   return mean.rest > 0;
@@ -171,14 +126,6 @@ static int loss_free_sign(mean_count mean, int64_t count) {
 /* *next = the binary32 nearest to bias + sign rate for a sign of 1 or -1, from the exact sum.
    t[0..1] hold EXACT_BINARY32_SUM bits. No conversion of a rounded sum to float changes it; proofs
    know that from the comparison. */
-/*@ requires \is_finite(bias) && \is_finite(rate) && (sign == 1 || sign == -1);
-    requires vector_output(t, 2) && \valid(next);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 1], *next;
-    ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1);
-    ensures rounded: \result == PHIBAL_OK ==> rounded_to(PHIBAL_FORMAT_BINARY32,
-      PHIBAL_ROUND_NEAREST, (real)bias + (real)rate * sign, (double)*next); */
 static phibal_status loss_free_move(float bias, int sign, float rate, phibal_enclosure *t,
                                     float *next) {
   //@ assert use_enclosure && use_floating && use_whole_doubles;
@@ -200,14 +147,6 @@ static phibal_status loss_free_move(float bias, int sign, float rate, phibal_enc
 }
 
 /* next = bias + sign(mean(count) - count) rate. */
-/*@ requires \is_finite(rate) && \is_finite(bias) && vector_output(t, 2) && \valid(next);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 1], *next;
-    ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1);
-    ensures \result == PHIBAL_OK ==> \forall integer experts, total;
-      mean_is(mean, experts, total) ==>
-        bias_moved((real)bias, (real)rate, sign_of(total - experts * count), *next); */
 static phibal_status loss_free_element(mean_count mean, float rate, int64_t count, float bias,
                                        phibal_enclosure *t, float *next) {
   //@ assert use_enclosure;
@@ -217,17 +156,6 @@ static phibal_status loss_free_element(mean_count mean, float rate, int64_t coun
   return loss_free_move(bias, sign, rate, t, next);
 }
 
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(rate);
-    requires \valid_read(count + (0 .. experts - 1));
-    requires \valid_read(bias + (0 .. experts - 1)) && finite_floats(bias, experts);
-    requires \valid(next + (0 .. experts - 1)) && vector_output(t, 2);
-    requires \separated(next + (0 .. experts - 1), bias + (0 .. experts - 1));
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 1], next[0 .. experts - 1];
-    ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1);
-    ensures moved: \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts ==>
-      bias_moved((real)bias[e], (real)rate, load_sign{Pre}(count, experts, e), next[e]); */
 static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t *count,
                                       const float *bias, phibal_enclosure *t, float *next) {
   //@ assert use_enclosure;

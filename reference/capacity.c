@@ -2,16 +2,9 @@
    expert that go before it. Nothing is sorted, and no list is made. */
 #include "operation.h"
 #include <phibal/reference_capacity.h>
+#include <phibal/acsl/contracts/inside/capacity_static.h>
 
 /* Does route j go before route i? */
-/*@ requires 0 <= policy <= 2 && 1 <= active && 0 <= i && 0 <= j;
-    requires policy == 2 ==> \valid_read(gates + i) && \valid_read(gates + j);
-    requires policy == 2 ==> \is_finite(gates[i]) && \is_finite(gates[j]);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result <==> goes_before(policy, active, gates, j, i) == 1;
-    ensures 0 <= goes_before(policy, active, gates, j, i) <= 1; */
 static bool is_before(phibal_capacity_policy policy, int32_t active, const float *gates, int64_t j,
                       int64_t i) {
   //@ assert use_floating;
@@ -22,15 +15,6 @@ static bool is_before(phibal_capacity_policy policy, int32_t active, const float
 }
 
 /* How many routes of i's expert go before it. */
-/*@ requires 0 <= policy <= 2 && 1 <= active && 0 <= i < slots;
-    requires \valid_read(experts + (0 .. slots - 1));
-    requires policy == 2 ==>
-      \valid_read(gates + (0 .. slots - 1)) && finite_floats(gates, slots);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == routes_before(policy, active, experts, gates, i, slots);
-    ensures 0 <= \result <= slots; */
 static int64_t count_before(phibal_capacity_policy policy, int32_t active, int64_t slots,
                             const int32_t *experts, const float *gates, int64_t i) {
   int64_t count = 0;

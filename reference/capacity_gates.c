@@ -1,6 +1,7 @@
 /* The limit (E7), the places of kept routes (E8), and gates with their gradient (E9). */
 #include "slots.h"
 #include <phibal/reference_capacity.h>
+#include <phibal/acsl/contracts/inside/capacity_gates_static.h>
 
 /* With 128 bits the two ends always have one ceiling. c k T is a product of 24 and 39 bits, so
    exact. A quotient that is a whole number is below 2^49, so exact too. Any other is m / (2^s E)
@@ -9,12 +10,6 @@
 enum { LIMIT_PRECISION = 128 };
 
 /* The least whole number that is at least x, or PHIBAL_ERROR_UNDECIDED. */
-/*@ requires input(x) && \valid(n);
-    terminates \true;
-    exits \false;
-    assigns *n;
-    ensures \result == PHIBAL_OK ==> 0 <= *n <= 4503599627370496;
-    ensures \result == PHIBAL_OK ==> \forall real a; in(x, a) ==> *n - 1 < a <= *n; */
 static phibal_status ceiling(const phibal_enclosure *x, int64_t *n) {
   //@ assert open_enclosure;
   *n = 0;
@@ -61,12 +56,6 @@ phibal_status phibal_reference_capacity_limit(float factor, int64_t minimum, int
 }
 
 /* How many kept routes of kept route i's expert go before it. */
-/*@ requires 1 <= active && 0 <= i < slots && \valid_read(kept + (0 .. slots - 1));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == places_before(policy, active, kept, i, slots);
-    ensures 0 <= \result <= slots; */
 static int64_t count_places(phibal_capacity_policy policy, int32_t active, int64_t slots,
                             const int32_t *kept, int64_t i) {
   int64_t count = 0;
@@ -101,16 +90,6 @@ phibal_status phibal_reference_capacity_place(phibal_capacity_policy policy, int
 }
 
 /* A token's slots and gates are there and finite, and a gradient where one is needed. */
-/*@ requires kept == \null || \valid_read(kept + (0 .. active - 1));
-    requires gates == \null || \valid_read(gates + (0 .. active - 1));
-    requires gradient == \null || \valid_read(gradient + (0 .. active - 1));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK ==> 1 <= active && kept != \null && gates != \null &&
-      (backward ==> gradient != \null);
-    ensures \result == PHIBAL_OK ==> kept_real(kept, gates, active);
-    ensures \result == PHIBAL_OK && gradient != \null ==> kept_real(kept, gradient, active); */
 static phibal_status check_token(const char *name, int32_t active, const int32_t *kept,
                                  const float *gates, const float *gradient, bool backward) {
   if (active < 1 || !kept || !gates || (backward && !gradient))
@@ -124,27 +103,6 @@ static phibal_status check_token(const char *name, int32_t active, const int32_t
 /* By the mode (kept_mode): of the kept slots out[s] = x[s], or (x[s] + offset) / sum where they are
    renormalised, with |x[s]| in the place of x[s] for magnitudes; of the others, and of all in mode
    0, out[s] = 0. */
-/*@ requires 0 <= active && optional_vector(out, active);
-    requires input(sum) && input(offset) && output(t);
-    requires optional_vector_apart(sum, out, active) &&
-      optional_vector_apart(offset, out, active) && optional_vector_apart(t, out, active) &&
-      \separated(t, sum) && \separated(t, offset);
-    requires out != \null ==> \valid_read(kept + (0 .. active - 1)) &&
-      \valid_read(x + (0 .. active - 1)) && kept_real(kept, x, active);
-    requires 0 <= mode <= 2;
-    requires mode == 2 ==> \forall real a; in(sum, a) ==> a != 0.0;
-    terminates \true;
-    exits \false;
-    assigns out[0 .. active - 1], *t;
-    ensures outputs: optional_vector(out, active) && enclosure(t);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
-      optional_vector_apart(r, out, active) ==> same{Pre, Here}(r);
-    ensures value: \result == PHIBAL_OK && out != \null && !magnitudes ==>
-      \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
-        kept_numbers_held(out, active, kept, x, mode, a, b);
-    ensures magnitude: \result == PHIBAL_OK && out != \null && magnitudes ==>
-      \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
-        kept_absolutes_held(out, active, kept, x, mode, a, b); */
 static phibal_status write_slots(int32_t active, const int32_t *kept, const float *x,
                                  bool magnitudes, int mode, const phibal_enclosure *sum,
                                  const phibal_enclosure *offset, phibal_enclosure *t,
@@ -196,21 +154,6 @@ static phibal_status write_slots(int32_t active, const int32_t *kept, const floa
 
 /* v[1] = -(sum of the products with the gradient) / v[0], v[2] = (sum of their absolute values) /
    v[0]; v[0] is the sum of the kept gates, which is not 0, and v[4] a temporary. */
-/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
-      \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
-    requires \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
-    requires vector_output(v, 5) && in(v, kept_sum(kept, gates, active));
-    requires kept_sum(kept, gates, active) != 0.0;
-    terminates \true;
-    exits \false;
-    assigns v[1 .. 2], v[4];
-    ensures outputs: vector_output(v, 5);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, v + 1) &&
-      \separated(r, v + 2) && \separated(r, v + 4) ==> same{Pre, Here}(r);
-    ensures products: \result == PHIBAL_OK ==>
-      in(v + 1, kept_offset(kept, gates, gradient, active));
-    ensures magnitudes: \result == PHIBAL_OK ==>
-      in(v + 2, kept_offset_magnitude(kept, gates, gradient, active)); */
 static phibal_status divide_products(int32_t active, const int32_t *kept, const float *gates,
                                      const float *gradient, phibal_enclosure *v) {
   //@ assert use_enclosure;
@@ -231,38 +174,6 @@ static phibal_status divide_products(int32_t active, const int32_t *kept, const 
 }
 
 /* The three results, each of which may be null, by the sums v. */
-/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
-      \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
-    requires gate_gradient != \null || condition != \null ==> gradient != \null;
-    requires gradient != \null ==>
-      \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
-    requires vector_output(v, 5);
-    requires kept_results_there(kept_gates, gate_gradient, condition, active);
-    requires optional_vectors_apart(v, 5, kept_gates, active) &&
-      optional_vectors_apart(v, 5, gate_gradient, active) &&
-      optional_vectors_apart(v, 5, condition, active);
-    requires 0 <= mode <= 2 && in(v + 3, 0.0);
-    requires mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
-    terminates \true;
-    exits \false;
-    assigns v[4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
-            condition[0 .. active - 1];
-    ensures scratch: vector_output(v, 5);
-    ensures to_gates: optional_vector(kept_gates, active);
-    ensures to_gradient: optional_vector(gate_gradient, active);
-    ensures to_condition: optional_vector(condition, active);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, v, 5) &&
-      optional_vector_apart(r, kept_gates, active) &&
-      optional_vector_apart(r, gate_gradient, active) &&
-      optional_vector_apart(r, condition, active) ==> same{Pre, Here}(r);
-    ensures gates: \result == PHIBAL_OK && kept_gates != \null ==> \forall real a; in{Pre}(v, a) ==>
-      kept_numbers_held(kept_gates, active, kept, gates, mode, a, 0.0);
-    ensures gradients: \result == PHIBAL_OK && gate_gradient != \null ==> \forall real a, b;
-      in{Pre}(v, a) && (mode == 2 ==> in{Pre}(v + 1, b)) ==>
-        kept_numbers_held(gate_gradient, active, kept, gradient, mode, a, b);
-    ensures conditions: \result == PHIBAL_OK && condition != \null ==> \forall real a, b;
-      in{Pre}(v, a) && (mode == 2 ==> in{Pre}(v + 2, b)) ==>
-        kept_absolutes_held(condition, active, kept, gradient, mode, a, b); */
 static phibal_status token_results(int32_t active, int mode, const int32_t *kept,
                                    const float *gates, const float *gradient, phibal_enclosure *v,
                                    phibal_enclosure *kept_gates, phibal_enclosure *gate_gradient,
@@ -326,42 +237,6 @@ static phibal_status token_results(int32_t active, int mode, const int32_t *kept
 
 /* A token. v [5] is scratch: the sum of the kept gates, those of products divided by it, 0, and a
    temporary. */
-/*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
-      \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
-    requires gate_gradient != \null || condition != \null ==> gradient != \null;
-    requires gradient != \null ==>
-      \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
-    requires vector_output(v, 5);
-    requires kept_results_there(kept_gates, gate_gradient, condition, active);
-    requires optional_vectors_apart(v, 5, kept_gates, active) &&
-      optional_vectors_apart(v, 5, gate_gradient, active) &&
-      optional_vectors_apart(v, 5, condition, active);
-    terminates \true;
-    exits \false;
-    assigns v[0 .. 4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
-            condition[0 .. active - 1];
-    ensures scratch: vector_output(v, 5);
-    ensures to_gates: optional_vector(kept_gates, active);
-    ensures to_gradient: optional_vector(gate_gradient, active);
-    ensures to_condition: optional_vector(condition, active);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, v, 5) &&
-      optional_vector_apart(r, kept_gates, active) &&
-      optional_vector_apart(r, gate_gradient, active) &&
-      optional_vector_apart(r, condition, active) ==> same{Pre, Here}(r);
-    ensures gates: \result == PHIBAL_OK && kept_gates != \null ==>
-      kept_numbers_held(kept_gates, active, kept, gates,
-                        kept_mode(renormalise ? 1 : 0, kept, gates, active),
-                        kept_sum(kept, gates, active), 0.0);
-    ensures gradients: \result == PHIBAL_OK && gate_gradient != \null ==>
-      kept_numbers_held(gate_gradient, active, kept, gradient,
-                        kept_mode(renormalise ? 1 : 0, kept, gates, active),
-                        kept_sum(kept, gates, active),
-                        kept_offset(kept, gates, gradient, active));
-    ensures conditions: \result == PHIBAL_OK && condition != \null ==>
-      kept_absolutes_held(condition, active, kept, gradient,
-                          kept_mode(renormalise ? 1 : 0, kept, gates, active),
-                          kept_sum(kept, gates, active),
-                          kept_offset_magnitude(kept, gates, gradient, active)); */
 static phibal_status token_gates(int32_t active, bool renormalise, const int32_t *kept,
                                  const float *gates, const float *gradient, phibal_enclosure *v,
                                  phibal_enclosure *kept_gates, phibal_enclosure *gate_gradient,

@@ -5,14 +5,9 @@
 #include "expert.h"
 
 /* The shape makes sense, no argument that is needed is null, the slots' rows are finite. */
-/*@ requires combine_there(tokens, active, width, row, expert_output);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK ==> precision >= OPERATION_PRECISION &&
-      combine_ready(tokens, active, width, row, expert_output); */
 phibal_status reference_combine_check(const char *name, int64_t tokens, int32_t active,
                                       int64_t width, const int64_t *row, const float *expert_output,
                                       mpfr_prec_t precision);
 
+#include <phibal/acsl/contracts/inside/combine.h>
 #endif

@@ -2,6 +2,7 @@
 #include "enclosure_internal.h"
 #include <stdint.h>
 #include <stdlib.h>
+#include <phibal/acsl/contracts/inside/enclosure_static.h>
 
 void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision) {
   //@ assert open_enclosure && open_room;
@@ -20,13 +21,6 @@ void phibal_enclosure_clear(phibal_enclosure *z) {
 /* Room for n enclosures, null when memory is out, and its end. Proofs trust these two: see
    <phibal/acsl/heap.h>. That only what places_new gave reaches places_free is not proved. */
 #ifdef __FRAMAC__
-/*@ // v[0..n-1] is the next part of the memory that is given out
-    predicate next_places{A, B}(phibal_enclosure *v, integer n) =
-      (\forall integer i; 0 <= i < n ==> \valid{B}(v + i)) &&
-      v == \at(enclosure_heap, A) + \at(enclosure_heap_used, A) &&
-      0 <= \at(enclosure_heap_used, A) &&
-      \at(enclosure_heap_used, B) == \at(enclosure_heap_used, A) + n <= ENCLOSURE_HEAP_SIZE;
-*/
 /*@ terminates \true;
     exits \false;
     assigns \result, enclosure_heap_used \from n, enclosure_heap, enclosure_heap_used;
@@ -49,15 +43,6 @@ static void places_free(phibal_enclosure *v) {
 }
 #endif
 
-/*@ requires \forall integer i; 0 <= i < n ==> \valid(v + i);
-    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns v[0 .. n - 1];
-    ensures vector_output(v, n);
-    ensures \forall integer i; 0 <= i < n ==>
-      point(v + i) && in(v + i, 0.0) && precise(v + i, precision);
-    ensures only_vector_written{Pre, Here}(v, n); */
 static void init_all(phibal_enclosure *v, size_t n, mpfr_prec_t precision) {
   //@ assert use_enclosure;
   /*@ loop invariant index: 0 <= i <= n;
@@ -186,13 +171,6 @@ void phibal_enclosure_width(mpfr_ptr width, const phibal_enclosure *x) {
 enum { MESSAGE_DIGITS = 6 };
 typedef char message_number[PHIBAL_DECIMAL_SIZE(MESSAGE_DIGITS)];
 
-/*@ requires output(z);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures \result == PHIBAL_ERROR_DOMAIN && enclosure(z) && whole(z);
-    ensures bits_kept{Pre, Here}(z);
-    ensures only_written{Pre, Here}(z); */
 static phibal_status whole_line(phibal_enclosure *z) {
   //@ assert open_enclosure;
   mpfr_set_inf(z->lo, -1);

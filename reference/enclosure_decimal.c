@@ -8,24 +8,9 @@
 /* Numbers from 10^-5 on are written plainly; below, with an exponent of up to EXPONENT_DIGITS. */
 enum { LEAST_PLAIN_POINT = -4, DIGITS_AT = 25, EXPONENT_DIGITS = 19 };
 
-/*@ // a buffer for n digits and all that goes with them
-    predicate room{L}(char *text, integer n) =
-      1 <= n <= INT_MAX && \valid(text + (0 .. n + 31));
-    // n decimal digits
-    predicate decimal{L}(char *digits, integer n) =
-      \forall integer i; 0 <= i < n ==> '0' <= digits[i] <= '9';
-    // a null ends it within size characters
-    predicate ended{L}(char *text, integer size) =
-      \exists integer i; 0 <= i < size && text[i] == 0;
-*/
+#include <phibal/acsl/contracts/inside/enclosure_decimal_static.h>
 
 /* Moves n characters forward in a text; returns the place behind them. */
-/*@ requires at <= from && from + n <= SIZE_MAX && \valid(text + (at .. from + n - 1));
-    terminates \true;
-    exits \false;
-    assigns text[at .. at + n - 1];
-    ensures \result == at + n;
-    ensures \forall integer i; 0 <= i < n ==> text[at + i] == \old(text[from + i]); */
 static size_t move(char *text, size_t at, size_t from, size_t n) {
   /*@ loop invariant index: 0 <= i <= n;
       loop invariant moved: \forall integer k; 0 <= k < i ==>
@@ -38,22 +23,11 @@ static size_t move(char *text, size_t at, size_t from, size_t n) {
   return at + n;
 }
 
-/*@ requires at < SIZE_MAX && \valid(text + at);
-    terminates \true;
-    exits \false;
-    assigns text[at];
-    ensures \result == at + 1 && text[at] == c; */
 static size_t put(char *text, size_t at, char c) {
   text[at] = c;
   return at + 1;
 }
 
-/*@ requires n <= SIZE_MAX - at && \valid(text + (at .. at + n - 1));
-    terminates \true;
-    exits \false;
-    assigns text[at .. at + n - 1];
-    ensures \result == at + n;
-    ensures \forall integer i; at <= i < at + n ==> text[i] == '0'; */
 static size_t put_zeros(char *text, size_t at, size_t n) {
   /*@ loop invariant index: 0 <= i <= n;
       loop invariant zeros: \forall integer k; at <= k < at + i ==> text[k] == '0';
@@ -64,11 +38,6 @@ static size_t put_zeros(char *text, size_t at, size_t n) {
 }
 
 /* The integer m < 10^EXPONENT_DIGITS: its digits come last first, from the end of their room. */
-/*@ requires at <= SIZE_MAX - EXPONENT_DIGITS && \valid(text + (at .. at + EXPONENT_DIGITS - 1));
-    terminates \true;
-    exits \false;
-    assigns text[at .. at + EXPONENT_DIGITS - 1];
-    ensures at < \result <= at + EXPONENT_DIGITS; */
 static size_t put_integer(char *text, size_t at, unsigned long m) {
   size_t n = 0;
   /*@ loop invariant digits: 0 <= n <= EXPONENT_DIGITS;
@@ -84,27 +53,12 @@ static size_t put_integer(char *text, size_t at, unsigned long m) {
 }
 
 /* e and the exponent. */
-/*@ requires at <= SIZE_MAX - EXPONENT_DIGITS - 2;
-    requires \valid(text + (at .. at + EXPONENT_DIGITS + 1));
-    requires -LONG_MAX <= exponent;
-    terminates \true;
-    exits \false;
-    assigns text[at .. at + EXPONENT_DIGITS + 1];
-    ensures at + 1 < \result <= at + EXPONENT_DIGITS + 2;
-    ensures text[at] == 'e'; */
 static size_t put_exponent(char *text, size_t at, long exponent) {
   at = put(text, at, 'e');
   if (exponent < 0) at = put(text, at, '-');
   return put_integer(text, at, (unsigned long)(exponent < 0 ? -exponent : exponent));
 }
 
-/*@ requires least <= length && \valid_read(digits + (0 .. length - 1));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures least <= \result <= length;
-    ensures \forall integer i; \result <= i < length ==> digits[i] == '0';
-    ensures \result > least ==> digits[\result - 1] != '0'; */
 static size_t without_final_zeros(const char *digits, size_t length, size_t least) {
   /*@ loop invariant least <= length <= \at(length, Pre);
       loop invariant \forall integer i; length <= i < \at(length, Pre) ==> digits[i] == '0';
@@ -116,12 +70,6 @@ static size_t without_final_zeros(const char *digits, size_t length, size_t leas
 
 /* The number 0.d1 d2 ... dn 10^point, as text from `at` on, where d1 is at `digits` in the text;
    returns the place behind it. */
-/*@ requires room(text, n) && at <= 1 && DIGITS_AT <= digits <= DIGITS_AT + 1;
-    requires -LONG_MAX < point;
-    terminates \true;
-    exits \false;
-    assigns text[at .. n + 30];
-    ensures at < \result <= n + 31; */
 static size_t write_digits(char *text, size_t at, size_t digits, size_t n, long point) {
   if (point > (long)n || point < LEAST_PLAIN_POINT) {
     size_t kept = without_final_zeros(text + digits, n, 1);
@@ -145,12 +93,6 @@ static size_t write_digits(char *text, size_t at, size_t digits, size_t n, long 
 }
 
 /* The number x with n digits. */
-/*@ requires room(text, n) && readable_number(x);
-    requires \separated(text + (0 .. n + 31), x);
-    terminates \true;
-    exits \false;
-    assigns text[0 .. n + 31];
-    ensures ended(text, n + 32); */
 static void write_decimal(char *text, mpfr_srcptr x, size_t n, mpfr_rnd_t direction) {
   size_t at = 0;
   if (mpfr_sgn(x) < 0) at = put(text, at, '-');

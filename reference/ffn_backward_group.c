@@ -3,43 +3,9 @@
 #include "ffn_backward_group.h"
 
 #include "ffn_backward_gates.h"
-
-/*@ // x', where it is wanted, from the members of a' and b'
-    predicate inputs_given{A, B}(phibal_enclosure *z, integer m, ffn_scratch s, integer n,
-                                 float *w_gate, float *w_up, integer d, integer f) =
-      z != \null ==> \forall sequence p, q, integer i;
-        members{A}(s.a.value, n, p) && members{A}(s.b.value, n, q) && 0 <= i < m ==>
-          in{B}(z + i, chain_entry{B}(p, f, 1, w_gate, d, 1, f, d, i) +
-                         chain_entry{B}(q, f, 1, w_up, d, 1, f, d, i));
-    // its condition, from the members of those of a' and b'
-    predicate input_conditions_given{A, B}(phibal_enclosure *z, integer m, ffn_scratch s,
-                                           integer n, float *w_gate, float *w_up, integer d,
-                                           integer f) =
-      z != \null ==> \forall sequence p, q, integer i;
-        members{A}(s.a.condition, n, p) && members{A}(s.b.condition, n, q) && 0 <= i < m ==>
-          in{B}(z + i, chain_magnitude_at{B}(p, f, 1, w_gate, d, 1, f, d, i) +
-                         chain_magnitude_at{B}(q, f, 1, w_up, d, 1, f, d, i));
-*/
+#include <phibal/acsl/contracts/inside/ffn_backward_group_static.h>
 
 /* x' = a' W_gate + b' W_up. */
-/*@ requires shape_counted(shape) && plain_ready(w_gate, shape.hidden, shape.width) &&
-      plain_ready(w_up, shape.hidden, shape.width);
-    requires n == place(shape.rows, shape.hidden) && m == place(shape.rows, shape.width);
-    requires ffn_scratch_there(s, all, n);
-    requires result_there(z, m) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, z, m);
-    terminates \true;
-    exits \false;
-    assigns s.t[0 .. 2], z.value[0 .. m - 1], z.condition[0 .. m - 1];
-    ensures outputs: vector_output(s.t, 3);
-    ensures result: result_there(z, m);
-    ensures frame: only_chain_written{Pre, Here}(s.t, z, m);
-    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures value: \result == PHIBAL_OK ==>
-      inputs_given{Pre, Here}(z.value, m, s, n, w_gate, w_up, shape.width, shape.hidden);
-    ensures condition: \result == PHIBAL_OK && z.value != \null ==>
-      input_conditions_given{Pre, Here}(z.condition, m, s, n, w_gate, w_up, shape.width,
-                                        shape.hidden); */
 static phibal_status ffn_backward_input(ffn_shape shape, ffn_scratch s, const float *w_gate,
                                         const float *w_up, phibal_reference_result z)
 /*@ ghost (phibal_enclosure *all, int64_t n, int64_t m) */ {
@@ -87,25 +53,6 @@ static phibal_status ffn_backward_input(ffn_shape shape, ffn_scratch s, const fl
 }
 
 /* W' = u'^T x, where u' is a' or b'. */
-/*@ requires shape_counted(shape) && plain_ready(x, shape.rows, shape.width);
-    requires n == place(shape.rows, shape.hidden) && k == place(shape.hidden, shape.width);
-    requires vector_output(t, 3) && vector_input(u.value, n) && vector_input(u.condition, n) &&
-      vectors_apart(t, 3, u.value, n) && vectors_apart(t, 3, u.condition, n);
-    requires result_there(z, k) && vector_result_apart(t, 3, z, k) && results_apart(z, k, u, n);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 2], z.value[0 .. k - 1], z.condition[0 .. k - 1];
-    ensures outputs: vector_output(t, 3);
-    ensures result: result_there(z, k);
-    ensures frame: only_chain_written{Pre, Here}(t, z, k);
-    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures value: \result == PHIBAL_OK && z.value != \null ==> \forall sequence p;
-      members{Pre}(u.value, n, p) ==>
-        chains_held(z.value, k, shape.width, shape.rows, p, 1, shape.hidden, x, shape.width, 1);
-    ensures condition: \result == PHIBAL_OK && z.value != \null && z.condition != \null ==>
-      \forall sequence p; members{Pre}(u.condition, n, p) ==>
-        chain_magnitudes_held(z.condition, k, shape.width, shape.rows, p, 1, shape.hidden, x,
-                              shape.width, 1); */
 static phibal_status ffn_backward_weight(ffn_shape shape, phibal_reference_result u,
                                          phibal_enclosure *t, const float *x,
                                          phibal_reference_result z)
@@ -122,52 +69,6 @@ static phibal_status ffn_backward_weight(ffn_shape shape, phibal_reference_resul
 }
 
 /* x' = a' W_gate + b' W_up, W_gate' = a'^T x, W_up' = b'^T x. */
-/*@ requires shape_counted(shape) && plain_ready(x, shape.rows, shape.width) &&
-      plain_ready(w_gate, shape.hidden, shape.width) &&
-      plain_ready(w_up, shape.hidden, shape.width);
-    requires n == place(shape.rows, shape.hidden) && m == place(shape.rows, shape.width) &&
-      k == place(shape.hidden, shape.width);
-    requires ffn_scratch_there(s, all, n);
-    requires result_there(g.x, m) && result_there(g.w_gate, k) && result_there(g.w_up, k);
-    requires results_apart(g.x, m, g.w_gate, k) && results_apart(g.x, m, g.w_up, k) &&
-      results_apart(g.w_gate, k, g.w_up, k);
-    requires vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.x, m) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.w_gate, k) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.w_up, k);
-    terminates \true;
-    exits \false;
-    assigns s.t[0 .. 2], g.x.value[0 .. m - 1], g.x.condition[0 .. m - 1],
-            g.w_gate.value[0 .. k - 1], g.w_gate.condition[0 .. k - 1],
-            g.w_up.value[0 .. k - 1], g.w_up.condition[0 .. k - 1];
-    ensures temporaries: vector_output(s.t, 3);
-    ensures x: result_there(g.x, m);
-    ensures gate: result_there(g.w_gate, k);
-    ensures up: result_there(g.w_up, k);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, s.t, 3) &&
-      result_apart(r, g.x, m) && result_apart(r, g.w_gate, k) && result_apart(r, g.w_up, k) ==>
-        same{Pre, Here}(r);
-    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures inputs: \result == PHIBAL_OK ==>
-      inputs_given{Pre, Here}(g.x.value, m, s, n, w_gate, w_up, shape.width, shape.hidden);
-    ensures gates: \result == PHIBAL_OK && g.w_gate.value != \null ==> \forall sequence p;
-      members{Pre}(s.a.value, n, p) ==>
-        chains_held(g.w_gate.value, k, shape.width, shape.rows, p, 1, shape.hidden, x, shape.width,
-                    1);
-    ensures ups: \result == PHIBAL_OK && g.w_up.value != \null ==> \forall sequence q;
-      members{Pre}(s.b.value, n, q) ==>
-        chains_held(g.w_up.value, k, shape.width, shape.rows, q, 1, shape.hidden, x, shape.width,
-                    1);
-    ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
-      input_conditions_given{Pre, Here}(g.x.condition, m, s, n, w_gate, w_up, shape.width,
-                                        shape.hidden);
-    ensures gate_conditions: \result == PHIBAL_OK && g.w_gate.value != \null &&
-      g.w_gate.condition != \null ==> \forall sequence p; members{Pre}(s.a.condition, n, p) ==>
-        chain_magnitudes_held(g.w_gate.condition, k, shape.width, shape.rows, p, 1, shape.hidden,
-                              x, shape.width, 1);
-    ensures up_conditions: \result == PHIBAL_OK && g.w_up.value != \null &&
-      g.w_up.condition != \null ==> \forall sequence q; members{Pre}(s.b.condition, n, q) ==>
-        chain_magnitudes_held(g.w_up.condition, k, shape.width, shape.rows, q, 1, shape.hidden, x,
-                              shape.width, 1); */
 static phibal_status ffn_backward_products(ffn_shape shape, ffn_scratch s, const float *x,
                                            const float *w_gate, const float *w_up,
                                            phibal_reference_ffn_gradients g)
@@ -262,19 +163,6 @@ static phibal_status ffn_backward_products(ffn_shape shape, ffn_scratch s, const
 }
 
 /* h' of a group. */
-/*@ requires shape_counted(shape) && precision <= MPFR_PREC_MAX;
-    requires plain_ready(y_gradient, shape.rows, shape.width) &&
-      plain_ready(w_down, shape.width, shape.hidden);
-    requires ffn_scratch_there(s, all, n) && n == place(shape.rows, shape.hidden);
-    terminates \true;
-    exits \false;
-    assigns s.back.value[0 .. n - 1], s.back.condition[0 .. n - 1];
-    ensures outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
-      vector_apart(r, s.back.value, n) && vector_apart(r, s.back.condition, n) ==>
-        same{Pre, Here}(r);
-    ensures value: \result == PHIBAL_OK ==>
-      hidden_gradients_held(s, n, shape, y_gradient, w_down); */
 static phibal_status ffn_hidden_gradients(ffn_shape shape, ffn_scratch s, const float *w_down,
                                           const float *y_gradient, mpfr_prec_t precision)
 /*@ ghost (phibal_enclosure *all, int64_t n) */ {
@@ -298,21 +186,6 @@ static phibal_status ffn_hidden_gradients(ffn_shape shape, ffn_scratch s, const 
 }
 
 /* h', a' and b' of a group. */
-/*@ requires shape_counted(shape) && OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
-    requires plain_ready(y_gradient, shape.rows, shape.width) &&
-      plain_ready(w_down, shape.width, shape.hidden) && floats_there(a, n) && floats_there(b, n);
-    requires n == place(shape.rows, shape.hidden);
-    requires ffn_scratch_there(s, all, n) && work_there(work, all, n);
-    terminates \true;
-    exits \false;
-    assigns *work, all[0 .. FFN_TEMPORARIES + FFN_VECTORS * n - 1];
-    ensures work: work_ready(work);
-    ensures kind: work->activation == \old(work->activation);
-    ensures outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
-      vector_apart(r, all, FFN_TEMPORARIES + FFN_VECTORS * n) ==> same{Pre, Here}(r);
-    ensures value: \result == PHIBAL_OK ==>
-      backward_held(s, n, shape, \old(work->activation), y_gradient, w_down, a, b); */
 static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_work *work,
                                          ffn_scratch s, const float *w_down, const float *a,
                                          const float *b, const float *y_gradient,
@@ -405,60 +278,6 @@ static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_
 }
 
 /* The gradients of the products: ffn_backward_products, and W_down' = y'^T h. */
-/*@ requires shape_counted(shape) && plain_ready(x, shape.rows, shape.width) &&
-      plain_ready(w_gate, shape.hidden, shape.width) &&
-      plain_ready(w_up, shape.hidden, shape.width) &&
-      plain_ready(h, shape.rows, shape.hidden) && plain_ready(y_gradient, shape.rows, shape.width);
-    requires precision <= MPFR_PREC_MAX;
-    requires n == place(shape.rows, shape.hidden) && m == place(shape.rows, shape.width) &&
-      k == place(shape.hidden, shape.width) && k == place(shape.width, shape.hidden);
-    requires ffn_scratch_there(s, all, n);
-    requires result_there(g.x, m) && result_there(g.w_gate, k) && result_there(g.w_up, k) &&
-      result_there(g.w_down, k);
-    requires results_apart(g.x, m, g.w_gate, k) && results_apart(g.x, m, g.w_up, k) &&
-      results_apart(g.w_gate, k, g.w_up, k) && results_apart(g.x, m, g.w_down, k) &&
-      results_apart(g.w_gate, k, g.w_down, k) && results_apart(g.w_up, k, g.w_down, k);
-    requires vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.x, m) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.w_gate, k) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.w_up, k) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.w_down, k);
-    terminates \true;
-    exits \false;
-    assigns s.t[0 .. 2], g.x.value[0 .. m - 1], g.x.condition[0 .. m - 1],
-            g.w_gate.value[0 .. k - 1], g.w_gate.condition[0 .. k - 1],
-            g.w_up.value[0 .. k - 1], g.w_up.condition[0 .. k - 1],
-            g.w_down.value[0 .. k - 1], g.w_down.condition[0 .. k - 1];
-    ensures temporaries: vector_output(s.t, 3);
-    ensures x: result_there(g.x, m);
-    ensures gate: result_there(g.w_gate, k);
-    ensures up: result_there(g.w_up, k);
-    ensures down: result_there(g.w_down, k);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, s.t, 3) &&
-      result_apart(r, g.x, m) && result_apart(r, g.w_gate, k) && result_apart(r, g.w_up, k) &&
-      result_apart(r, g.w_down, k) ==> same{Pre, Here}(r);
-    ensures inputs: \result == PHIBAL_OK ==>
-      inputs_given{Pre, Here}(g.x.value, m, s, n, w_gate, w_up, shape.width, shape.hidden);
-    ensures gates: \result == PHIBAL_OK && g.w_gate.value != \null ==> \forall sequence p;
-      members{Pre}(s.a.value, n, p) ==>
-        chains_held(g.w_gate.value, k, shape.width, shape.rows, p, 1, shape.hidden, x, shape.width,
-                    1);
-    ensures ups: \result == PHIBAL_OK && g.w_up.value != \null ==> \forall sequence q;
-      members{Pre}(s.b.value, n, q) ==>
-        chains_held(g.w_up.value, k, shape.width, shape.rows, q, 1, shape.hidden, x, shape.width,
-                    1);
-    ensures downs: \result == PHIBAL_OK ==>
-      down_gradients_held(g.w_down, shape.rows, shape.width, shape.hidden, h, y_gradient);
-    ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
-      input_conditions_given{Pre, Here}(g.x.condition, m, s, n, w_gate, w_up, shape.width,
-                                        shape.hidden);
-    ensures gate_conditions: \result == PHIBAL_OK && g.w_gate.value != \null &&
-      g.w_gate.condition != \null ==> \forall sequence p; members{Pre}(s.a.condition, n, p) ==>
-        chain_magnitudes_held(g.w_gate.condition, k, shape.width, shape.rows, p, 1, shape.hidden,
-                              x, shape.width, 1);
-    ensures up_conditions: \result == PHIBAL_OK && g.w_up.value != \null &&
-      g.w_up.condition != \null ==> \forall sequence q; members{Pre}(s.b.condition, n, q) ==>
-        chain_magnitudes_held(g.w_up.condition, k, shape.width, shape.rows, q, 1, shape.hidden, x,
-                              shape.width, 1); */
 static phibal_status ffn_backward_gradients(ffn_shape shape, ffn_scratch s, const float *x,
                                             const float *w_gate, const float *w_up, const float *h,
                                             const float *y_gradient, mpfr_prec_t precision,

@@ -1,8 +1,6 @@
 /* The scratch of an FFN's call, checks of its arguments, copies of its intermediates. */
 #include "ffn_work.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/ffn_results.h>
-#endif
+#include <phibal/acsl/contracts/inside/ffn_work_static.h>
 
 ffn_scratch ffn_scratch_cut(phibal_enclosure *all, size_t n) {
   phibal_enclosure *v = all + FFN_TEMPORARIES;
@@ -45,16 +43,6 @@ phibal_status ffn_product(int64_t rows, int64_t inner, int64_t columns, phibal_r
 }
 
 /* to[0..n-1] = from[0..n-1], unless `to` is null. */
-/*@ requires 0 <= n && (to != \null ==> vector_input(from, n) && vector_output(to, n) &&
-      vectors_apart(to, n, from, n));
-    terminates \true;
-    exits \false;
-    assigns to[0 .. n - 1];
-    ensures outputs: optional_vector(to, n);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
-      optional_vector_apart(r, to, n) ==> same{Pre, Here}(r);
-    ensures values: to != \null ==> \forall integer i, real a; 0 <= i < n && in{Pre}(from + i, a)
-      ==> in(to + i, a); */
 static void vector_copy(int64_t n, const phibal_enclosure *from, phibal_enclosure *to) {
   //@ assert use_enclosure;
   if (!to) return;
@@ -70,15 +58,6 @@ static void vector_copy(int64_t n, const phibal_enclosure *from, phibal_enclosur
   for (int64_t i = 0; i < n; i++) phibal_enclosure_set(&to[i], &from[i]);
 }
 
-/*@ requires 0 <= n && result_given(from, n);
-    requires result_there(to, n) && results_apart(to, n, from, n);
-    terminates \true;
-    exits \false;
-    assigns to.value[0 .. n - 1], to.condition[0 .. n - 1];
-    ensures outputs: result_there(to, n);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && result_apart(r, to, n) ==>
-      same{Pre, Here}(r);
-    ensures values: copied{Pre, Here}(from, to, n); */
 static void result_copy(int64_t n, phibal_reference_result from, phibal_reference_result to) {
   //@ assert use_enclosure;
   //@ assert first_there: 0 < n ==> \valid_read(from.value + 0) && \valid_read(from.condition + 0);

@@ -2,9 +2,6 @@
 #include "mirror_search.h"
 #include "potentials/potentials.h"
 #include <stdint.h>
-#ifdef __FRAMAC__
-#include <phibal/acsl/mirror.h>
-#endif
 
 /* Bits added to the precision asked for: the gradient, its inverse and the target lose a few, and
    more where the parameter makes powers steep (see steepness_bits). */
@@ -13,13 +10,8 @@ enum { SEARCH_GUARD_BITS = 48 };
 /* The most bits that are worked with: more than any memory holds. */
 #define MOST_BITS ((mpfr_prec_t)1 << 38)
 
-/*@ requires phi == \null || m == \null || loads == \null || eta == \null || next == \null ||
-      price == \null || (vector_input(m, n) && vector_input(loads, n) && input(eta));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK ==> 1 <= n;
-    ensures \result == PHIBAL_OK ==> \forall real h; in(eta, h) ==> 0.0 < h <= 1.0; */
+#include <phibal/acsl/contracts/inside/mirror_static.h>
+
 static phibal_status check_step(const char *function, const phibal_reference_potential *phi,
                                 size_t n, const phibal_enclosure *m, const phibal_enclosure *loads,
                                 const phibal_enclosure *eta, const phibal_enclosure *next,
@@ -44,22 +36,7 @@ static phibal_status check_step(const char *function, const phibal_reference_pot
   return PHIBAL_OK;
 }
 
-/*@ // nothing but z and t was written between A and B, as far as enclosures go
-    predicate apart_from_all(phibal_enclosure *z, phibal_enclosure *x, phibal_enclosure *y,
-                             phibal_enclosure *w) =
-      \separated(z, x) && \separated(z, y) && \separated(z, w);
-*/
-
 /* z = (1 - eta) m + eta load; t is a temporary. */
-/*@ requires output(z) && output(t) && input(m) && input(load) && input(eta);
-    requires \separated(z, t) && apart_from_all(z, m, load, eta) && apart_from_all(t, m, load, eta);
-    terminates \true;
-    exits \false;
-    assigns *z, *t;
-    ensures enclosure(z) && enclosure(t);
-    ensures only_two_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real a, x, y;
-      in{Pre}(eta, a) && in{Pre}(m, x) && in{Pre}(load, y) ==> in(z, average_of(a, x, y)); */
 static phibal_status average_one(phibal_enclosure *z, const phibal_enclosure *m,
                                  const phibal_enclosure *load, const phibal_enclosure *eta,
                                  phibal_enclosure *t) {
@@ -70,26 +47,7 @@ static phibal_status average_one(phibal_enclosure *z, const phibal_enclosure *m,
   return phibal_enclosure_add(z, z, t);
 }
 
-/*@ // nothing but x[0..n-1] and y[0..n-1] was written between A and B, as far as enclosures go
-    predicate two_vectors_written{A, B}(phibal_enclosure *x, phibal_enclosure *y, integer n) =
-      \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, x, n) &&
-        vector_apart(r, y, n) ==> same{A, B}(r);
-*/
-
 /* z = (1 - eta) m + eta loads; t is a temporary. */
-/*@ requires vector_output(z, n) && output(t) && vector_input(m, n) && vector_input(loads, n);
-    requires input(eta) && \separated(t, z + (0 .. n - 1)) && \separated(t, eta);
-    requires \separated(t, m + (0 .. n - 1)) && \separated(t, loads + (0 .. n - 1));
-    requires \separated(z + (0 .. n - 1), m + (0 .. n - 1)) && \separated(z + (0 .. n - 1), eta);
-    requires \separated(z + (0 .. n - 1), loads + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns z[0 .. n - 1], *t;
-    ensures vector_output(z, n) && enclosure(t);
-    ensures only_with_vector_written{Pre, Here}(t, z, n);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real h, x, y; 0 <= e < n &&
-      in{Pre}(eta, h) && in{Pre}(m + e, x) && in{Pre}(loads + e, y) ==>
-      in(z + e, average_of(h, x, y)); */
 static phibal_status average(phibal_enclosure *z, size_t n, const phibal_enclosure *m,
                              const phibal_enclosure *loads, const phibal_enclosure *eta,
                              phibal_enclosure *t) {
@@ -114,13 +72,6 @@ static phibal_status average(phibal_enclosure *z, size_t n, const phibal_enclosu
 }
 
 /* z = x. */
-/*@ requires vector_output(z, n) && vector_input(x, n);
-    requires \separated(z + (0 .. n - 1), x + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns z[0 .. n - 1];
-    ensures vector_output(z, n) && only_vector_written{Pre, Here}(z, n);
-    ensures meaning: \forall integer e, real r; 0 <= e < n && in{Pre}(x + e, r) ==> in(z + e, r); */
 static void copy(phibal_enclosure *z, size_t n, const phibal_enclosure *x) {
   //@ assert use_enclosure;
   /*@ loop invariant range: 0 <= e <= n;
@@ -137,21 +88,6 @@ static void copy(phibal_enclosure *z, size_t n, const phibal_enclosure *x) {
 }
 
 /* next = mean and price = grad phi(mean). */
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(mean, n);
-    requires vector_output(next, n) && vector_output(price, n);
-    requires \separated(phi, next + (0 .. n - 1)) && \separated(phi, price + (0 .. n - 1));
-    requires \separated(mean + (0 .. n - 1), next + (0 .. n - 1));
-    requires \separated(mean + (0 .. n - 1), price + (0 .. n - 1));
-    requires \separated(next + (0 .. n - 1), price + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns next[0 .. n - 1], price[0 .. n - 1];
-    ensures vector_output(next, n) && vector_output(price, n);
-    ensures two_vectors_written{Pre, Here}(next, price, n);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, r;
-      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(mean + e, r) &&
-      separable(\old(phi->id), a) ==>
-      in(next + e, r) && in(price + e, price_of(\old(phi->id), a, r)); */
 static phibal_status take_price(const phibal_reference_potential *phi, size_t n,
                                 const phibal_enclosure *mean, phibal_enclosure *next,
                                 phibal_enclosure *price) {
@@ -168,23 +104,6 @@ static phibal_status take_price(const phibal_reference_potential *phi, size_t n,
 }
 
 /* mean and t are temporaries. */
-/*@ requires step_call(phi, n, m, loads, eta, next, price) && 1 <= n;
-    requires vector_output(mean, n) && output(t) && \separated(t, mean + (0 .. n - 1));
-    requires apart_from_step(mean, n, phi, n, m, loads, eta);
-    requires apart_from_step(t, 1, phi, n, m, loads, eta);
-    requires \separated(mean + (0 .. n - 1), next + (0 .. n - 1));
-    requires \separated(mean + (0 .. n - 1), price + (0 .. n - 1));
-    requires \separated(t, next + (0 .. n - 1)) && \separated(t, price + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns mean[0 .. n - 1], *t, next[0 .. n - 1], price[0 .. n - 1];
-    ensures vector_output(mean, n) && enclosure(t);
-    ensures vector_output(next, n) && vector_output(price, n);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
-      vector_apart(r, mean, n) && vector_apart(r, next, n) && vector_apart(r, price, n) ==>
-      same{Pre, Here}(r);
-    ensures meaning: \result == PHIBAL_OK ==>
-      holds_step{Pre, Here}(phi, n, m, loads, eta, next, price); */
 static phibal_status ema_with(const phibal_reference_potential *phi, size_t n,
                               const phibal_enclosure *m, const phibal_enclosure *loads,
                               const phibal_enclosure *eta, phibal_enclosure *mean,
@@ -238,10 +157,6 @@ phibal_status phibal_reference_mirror_ema(const phibal_reference_potential *phi,
 }
 
 /* An enclosure of a point inside a domain may stick out of it; more bits then help. */
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK <==> status == PHIBAL_OK; */
 static phibal_status domain_as_undecided(phibal_status status) {
   if (status != PHIBAL_ERROR_DOMAIN) return status;
   return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
@@ -250,17 +165,6 @@ static phibal_status domain_as_undecided(phibal_status status) {
 }
 
 /* target = target + (load - m) eta; t is a temporary. */
-/*@ requires output(target) && output(t) && input(m) && input(load) && input(eta);
-    requires \separated(target, t) && apart_from_all(target, m, load, eta);
-    requires apart_from_all(t, m, load, eta);
-    terminates \true;
-    exits \false;
-    assigns *target, *t;
-    ensures enclosure(target) && enclosure(t);
-    ensures only_two_written{Pre, Here}(target, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real a, x, y, r;
-      in{Pre}(eta, a) && in{Pre}(m, x) && in{Pre}(load, y) && in{Pre}(target, r) ==>
-      in(target, r + (y - x) * a); */
 static phibal_status add_step(phibal_enclosure *target, const phibal_enclosure *m,
                               const phibal_enclosure *load, const phibal_enclosure *eta,
                               phibal_enclosure *t) {
@@ -271,20 +175,6 @@ static phibal_status add_step(phibal_enclosure *target, const phibal_enclosure *
 }
 
 /* target = target + eta (loads - m); t is a temporary. */
-/*@ requires vector_output(target, n) && output(t) && vector_input(m, n) && vector_input(loads, n);
-    requires input(eta) && \separated(t, target + (0 .. n - 1)) && \separated(t, eta);
-    requires \separated(t, m + (0 .. n - 1)) && \separated(t, loads + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), m + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), loads + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), eta);
-    terminates \true;
-    exits \false;
-    assigns target[0 .. n - 1], *t;
-    ensures vector_output(target, n) && enclosure(t);
-    ensures only_with_vector_written{Pre, Here}(t, target, n);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real h, x, y, r; 0 <= e < n &&
-      in{Pre}(eta, h) && in{Pre}(m + e, x) && in{Pre}(loads + e, y) && in{Pre}(target + e, r) ==>
-      in(target + e, r + (y - x) * h); */
 static phibal_status add_steps(phibal_enclosure *target, size_t n, const phibal_enclosure *m,
                                const phibal_enclosure *loads, const phibal_enclosure *eta,
                                phibal_enclosure *t) {
@@ -312,22 +202,6 @@ static phibal_status add_steps(phibal_enclosure *target, size_t n, const phibal_
 }
 
 /* start = grad phi(m) and image = grad phi*(start). */
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(m, n);
-    requires vector_output(start, n) && vector_output(image, n);
-    requires \separated(phi, start + (0 .. n - 1)) && \separated(phi, image + (0 .. n - 1));
-    requires \separated(m + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(m + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(start + (0 .. n - 1), image + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns start[0 .. n - 1], image[0 .. n - 1];
-    ensures vector_output(start, n) && vector_output(image, n);
-    ensures two_vectors_written{Pre, Here}(start, image, n);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, x;
-      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(m + e, x) &&
-      separable(\old(phi->id), a) && strictly_convex(\old(phi->id), a) ==>
-      price_exists(\old(phi->id), a, x) &&
-      in(image + e, load_of(\old(phi->id), a, price_of(\old(phi->id), a, x))); */
 static phibal_status set_image(const phibal_reference_potential *phi, size_t n,
                                const phibal_enclosure *m, phibal_enclosure *start,
                                phibal_enclosure *image) {
@@ -346,22 +220,6 @@ static phibal_status set_image(const phibal_reference_potential *phi, size_t n,
 /* target = grad phi*(grad phi(m)) + eta (loads - m), which grad phi* must take at the argmax: the
    objective is concave and this is where its gradient, (loads - m) - (grad phi*(q) - grad
    phi*(grad phi(m)))/eta, vanishes. start = grad phi(m); t is a temporary. */
-/*@ requires step_inputs(phi, n, m, loads, eta) && 1 <= n;
-    requires vector_output(start, n) && vector_output(target, n) && output(t);
-    requires apart_from_step(start, n, phi, n, m, loads, eta);
-    requires apart_from_step(target, n, phi, n, m, loads, eta);
-    requires apart_from_step(t, 1, phi, n, m, loads, eta);
-    requires \separated(start + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(t, start + (0 .. n - 1)) && \separated(t, target + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns start[0 .. n - 1], target[0 .. n - 1], *t;
-    ensures vector_output(start, n) && vector_output(target, n) && enclosure(t);
-    ensures only_with_vectors_written{Pre, Here}(t, start, n, target, n);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, h, x, y; 0 <= e < n &&
-      step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
-      price_exists(\old(phi->id), a, x) &&
-      in(target + e, step_target(\old(phi->id), a, h, x, y)); */
 static phibal_status set_target(const phibal_reference_potential *phi, size_t n,
                                 const phibal_enclosure *m, const phibal_enclosure *loads,
                                 const phibal_enclosure *eta, phibal_enclosure *start,
@@ -389,11 +247,6 @@ static phibal_status set_target(const phibal_reference_potential *phi, size_t n,
 }
 
 /* Both are the same real number. */
-/*@ requires input(x) && input(y);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result ==> \forall real a, b; in(x, a) && in(y, b) ==> a == b; */
 static bool is_same_point(const phibal_enclosure *x, const phibal_enclosure *y) {
   //@ assert open_enclosure && use_enclosure;
   return phibal_enclosure_is_exact(x) && phibal_enclosure_is_exact(y) && mpfr_equal_p(x->lo, y->lo);
@@ -401,17 +254,6 @@ static bool is_same_point(const phibal_enclosure *x, const phibal_enclosure *y) 
 
 /* Where the image lies; EQUAL only for points. For a ray all components err on the same side, so
    that any certain one decides. */
-/*@ requires probe_vectors(p);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures below: p->n == 1 && \result == SEARCH_BELOW ==>
-      \forall real a, b; in(p->image, a) && in(p->target, b) ==> a < b;
-    ensures above: p->n == 1 && \result == SEARCH_ABOVE ==>
-      \forall real a, b; in(p->image, a) && in(p->target, b) ==> b < a;
-    ensures equal: \result == SEARCH_EQUAL ==>
-      \forall real a, b; in(p->image, a) && in(p->target, b) ==> a == b;
-    ensures inside: \result != SEARCH_OUTSIDE; */
 static search_side side_of_image(const step_probe *p) {
   /*@ loop invariant range: 0 <= e <= p->n;
       loop assigns e;
@@ -426,14 +268,6 @@ static search_side side_of_image(const step_probe *p) {
 }
 
 /* The first component of image - target, from the lower ends. */
-/*@ requires probe_vectors(p) && writable(residual) && probe_apart(p, residual);
-    requires probe_separated(p);
-    terminates \true;
-    exits \false;
-    assigns *residual;
-    ensures minitialised(residual->number) && probe_vectors(p) && probe_same{Pre, Here}(p);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, residual) ==>
-      same{Pre, Here}(r); */
 static void set_residual(const step_probe *p, mpfr_ptr residual) {
   //@ assert use_enclosure && open_shape && open_enclosure;
   //@ assert ends: input(&p->image[0]) && input(&p->target[0]);
@@ -451,30 +285,6 @@ static void set_residual(const step_probe *p, mpfr_ptr residual) {
 
 /* The first component of image - target, and the side on which the image of
    `point` lies. */
-/*@ requires probe_vectors(p) && probe_separated(p);
-    requires writable(residual) && \valid(side) && probe_apart(p, residual);
-    requires \separated(side, p, residual) && \separated(side, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *side, *residual, p->image[0 .. p->n - 1];
-    ensures minitialised(residual->number);
-    ensures probe_vectors(p) && probe_same{Pre, Here}(p);
-    ensures only_probe_and_number_written{Pre, Here}(p, residual);
-    ensures below: p->n == 1 && \result == PHIBAL_OK && *side == SEARCH_BELOW ==>
-      \forall real a, q, b; in{Pre}(&p->phi->parameter, a) && in{Pre}(p->point, q) &&
-        in{Pre}(p->target, b) && separable(\old(p->phi->id), a) &&
-        strictly_convex(\old(p->phi->id), a) ==>
-        load_exists(\old(p->phi->id), a, q) && load_of(\old(p->phi->id), a, q) < b;
-    ensures above: p->n == 1 && \result == PHIBAL_OK && *side == SEARCH_ABOVE ==>
-      \forall real a, q, b; in{Pre}(&p->phi->parameter, a) && in{Pre}(p->point, q) &&
-        in{Pre}(p->target, b) && separable(\old(p->phi->id), a) &&
-        strictly_convex(\old(p->phi->id), a) ==>
-        load_exists(\old(p->phi->id), a, q) && b < load_of(\old(p->phi->id), a, q);
-    ensures equal: p->n == 1 && \result == PHIBAL_OK && *side == SEARCH_EQUAL ==>
-      \forall real a, q, b; in{Pre}(&p->phi->parameter, a) && in{Pre}(p->point, q) &&
-        in{Pre}(p->target, b) && separable(\old(p->phi->id), a) &&
-        strictly_convex(\old(p->phi->id), a) ==>
-        load_exists(\old(p->phi->id), a, q) && load_of(\old(p->phi->id), a, q) == b; */
 static phibal_status probe_image(const step_probe *p, search_side *side, mpfr_ptr residual) {
   //@ assert use_enclosure && use_probe && open_shape;
   phibal_status status = phibal_reference_conjugate_gradient(p->phi, p->n, p->point, p->image);
@@ -494,13 +304,6 @@ static phibal_status probe_image(const step_probe *p, search_side *side, mpfr_pt
 }
 
 /* point_e = q direction_e. */
-/*@ requires probe_vectors(p) && probe_separated(p) && readable_number(q) && probe_apart(p, q);
-    requires p->direction != \null && e < p->n;
-    terminates \true;
-    exits \false;
-    assigns p->point[e], p->image[e];
-    ensures probe_vectors(p) && probe_same{Pre, Here}(p) && readable_number(q);
-    ensures only_two_written{Pre, Here}(\old(&p->point[e]), \old(&p->image[e])); */
 static phibal_status set_ray_price(const step_probe *p, size_t e, mpfr_srcptr q) {
   //@ assert use_enclosure && open_shape;
   //@ assert places: output(&p->point[e]) && output(&p->image[e]) && input(&p->direction[e]);
@@ -516,13 +319,6 @@ static phibal_status set_ray_price(const step_probe *p, size_t e, mpfr_srcptr q)
 }
 
 /* The candidates along a ray: point = q direction. */
-/*@ requires probe_vectors(p) && probe_separated(p) && readable_number(q) && probe_apart(p, q);
-    requires p->direction != \null;
-    terminates \true;
-    exits \false;
-    assigns p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures probe_vectors(p) && probe_same{Pre, Here}(p);
-    ensures only_probe_written{Pre, Here}(p); */
 static phibal_status set_ray(const step_probe *p, mpfr_srcptr q) {
   //@ assert use_enclosure && open_shape;
   /*@ loop invariant range: 0 <= e <= p->n;
@@ -538,22 +334,6 @@ static phibal_status set_ray(const step_probe *p, mpfr_srcptr q) {
 }
 
 /* The image of q, the price of one coordinate. */
-/*@ requires probe_vectors(p) && probe_separated(p) && p->direction == \null;
-    requires readable_number(q) && mkind(q->number) == 0 && writable(residual) && \valid(side);
-    requires \separated(q, residual) && probe_apart(p, q) && probe_apart(p, residual);
-    requires \separated(side, p, residual) && \separated(side, q) && \separated(side, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *side, *residual, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures minitialised(residual->number);
-    ensures probe_vectors(p) && probe_same{Pre, Here}(p);
-    ensures only_probe_and_number_written{Pre, Here}(p, residual);
-    ensures \result == PHIBAL_OK && *side == SEARCH_BELOW ==>
-      before_solutions{Pre}(p, \old(q->number));
-    ensures \result == PHIBAL_OK && *side == SEARCH_ABOVE ==>
-      after_solutions{Pre}(p, \old(q->number));
-    ensures \result == PHIBAL_OK && *side == SEARCH_EQUAL && mreal(\old(q->number), 0.0) ==>
-      before_solutions{Pre}(p, \old(q->number)) && after_solutions{Pre}(p, \old(q->number)); */
 static phibal_status probe_price(const step_probe *p, mpfr_srcptr q, search_side *side,
                                  mpfr_ptr residual) {
   //@ assert use_enclosure && use_probe && use_mirror && open_step && open_shape;
@@ -591,22 +371,6 @@ phibal_status step_probe_at(const step_probe *p, mpfr_srcptr q, search_side *sid
 }
 
 /* The price at which grad phi* takes the target, in one coordinate. */
-/*@ requires \valid_read(phi) && input(&phi->parameter) && input(target) && input(start);
-    requires output(price) && output(point) && output(image);
-    requires \separated(price, point, image) && \separated(price, phi);
-    requires \separated(point, phi) && \separated(image, phi);
-    requires \separated(point, target) && \separated(image, target);
-    requires \separated(point, start) && \separated(image, start);
-    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *price, *point, *image;
-    ensures enclosure(price) && enclosure(point) && enclosure(image);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, price) &&
-      \separated(r, point) && \separated(r, image) ==> same{Pre, Here}(r);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real a, b, q;
-      in{Pre}(&phi->parameter, a) && in{Pre}(target, b) && solves_step(\old(phi->id), a, b, q) ==>
-      in(price, q); */
 static phibal_status search_coordinate(const phibal_reference_potential *phi,
                                        const phibal_enclosure *target,
                                        const phibal_enclosure *start, mpfr_prec_t precision,
@@ -633,25 +397,6 @@ static phibal_status search_coordinate(const phibal_reference_potential *phi,
   return status;
 }
 
-/*@ requires \valid_read(phi) && input(&phi->parameter) && vector_input(target, n);
-    requires vector_input(start, n) && vector_output(price, n) && output(point) && output(image);
-    requires \separated(price + (0 .. n - 1), phi) && \separated(point, image);
-    requires \separated(price + (0 .. n - 1), point) && \separated(price + (0 .. n - 1), image);
-    requires \separated(price + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(point, phi) && \separated(image, phi);
-    requires \separated(point, target + (0 .. n - 1)) && \separated(image, target + (0 .. n - 1));
-    requires \separated(point, start + (0 .. n - 1)) && \separated(image, start + (0 .. n - 1));
-    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns price[0 .. n - 1], *point, *image;
-    ensures vector_output(price, n) && enclosure(point) && enclosure(image);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
-      \separated(r, point) && \separated(r, image) ==> same{Pre, Here}(r);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, b, q;
-      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(target + e, b) &&
-      solves_step(\old(phi->id), a, b, q) ==> in(price + e, q); */
 static phibal_status search_separable(const phibal_reference_potential *phi, size_t n,
                                       const phibal_enclosure *target, const phibal_enclosure *start,
                                       mpfr_prec_t precision, phibal_enclosure *price,
@@ -689,13 +434,6 @@ static phibal_status search_separable(const phibal_reference_potential *phi, siz
    the ratios of the prices: -q_e is proportional to target_e^(-1/(c+1)) = target_e^(a-1). Along
    that ray grad phi* is homogeneous of degree -1: its components grow in step with s in q = s
    direction, s < 0, and one number remains to be searched. */
-/*@ requires input(exponent) && vector_input(target, n) && vector_output(direction, n);
-    requires \separated(direction + (0 .. n - 1), exponent);
-    requires \separated(direction + (0 .. n - 1), target + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns direction[0 .. n - 1];
-    ensures vector_output(direction, n) && only_vector_written{Pre, Here}(direction, n); */
 static phibal_status set_direction(size_t n, const phibal_enclosure *target,
                                    const phibal_enclosure *exponent, phibal_enclosure *direction) {
   //@ assert use_enclosure;
@@ -718,12 +456,6 @@ static phibal_status set_direction(size_t n, const phibal_enclosure *target,
 }
 
 /* z = s x. */
-/*@ requires vector_output(z, n) && vector_input(x, n) && input(s);
-    requires \separated(z + (0 .. n - 1), s) && \separated(z + (0 .. n - 1), x + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns z[0 .. n - 1];
-    ensures vector_output(z, n) && only_vector_written{Pre, Here}(z, n); */
 static phibal_status scale(phibal_enclosure *z, size_t n, const phibal_enclosure *x,
                            const phibal_enclosure *s) {
   //@ assert use_enclosure;
@@ -739,43 +471,7 @@ static phibal_status scale(phibal_enclosure *z, size_t n, const phibal_enclosure
   return PHIBAL_OK;
 }
 
-/*@ ghost
-    /@ terminates \true;
-       exits \false;
-       assigns \nothing;
-       ensures \forall phibal_enclosure *r; vector_apart(r, x, n) ==>
-         \separated(r, x + (0 .. n - 1)); @/
-    void apart_as_range(const phibal_enclosure *x, size_t n) {
-      /@ loop invariant range: 0 <= i <= n;
-         loop invariant apart: \forall phibal_enclosure *r; vector_apart(r, x, n) ==>
-           \separated(r, x + (0 .. i - 1));
-         loop assigns i;
-         loop variant n - i; @/
-      for (size_t i = 0; i < n; i++) {
-        /@ assert this: \forall phibal_enclosure *r; vector_apart(r, x, n) ==>
-             \separated(r, x + i); @/
-      }
-    }
-*/
-
 /* The root s of the search from `start` on, for prices s direction. */
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && direction != \null;
-    requires vector_input(target, n) && vector_input(direction, n) && input(start) && output(s);
-    requires vector_output(point, n) && vector_output(image, n);
-    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
-    requires \separated(point + (0 .. n - 1), start) && \separated(image + (0 .. n - 1), start);
-    requires \separated(point + (0 .. n - 1), s) && \separated(image + (0 .. n - 1), s);
-    requires \separated(point + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
-    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *s, point[0 .. n - 1], image[0 .. n - 1];
-    ensures enclosure(s) && vector_output(point, n) && vector_output(image, n);
-    ensures only_with_vectors_written{Pre, Here}(s, point, n, image, n); */
 static phibal_status search_ray(const phibal_reference_potential *phi, size_t n,
                                 const phibal_enclosure *target, const phibal_enclosure *direction,
                                 mpfr_prec_t precision, phibal_enclosure *point,
@@ -793,37 +489,6 @@ static phibal_status search_ray(const phibal_reference_potential *phi, size_t n,
 }
 
 /* price = s direction where its grad phi* is the target; s is the exponent a - 1 before. */
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
-    requires input(start) && vector_output(price, n) && output(s) && output(first);
-    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    requires direction != \null && \separated(s, first) && \separated(s, phi);
-    requires \separated(first, phi);
-    requires \separated(s, start) && \separated(s, target + (0 .. n - 1));
-    requires \separated(first, start) && \separated(first, target + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), s) && \separated(price + (0 .. n - 1), first);
-    requires \separated(point + (0 .. n - 1), s) && \separated(point + (0 .. n - 1), first);
-    requires \separated(image + (0 .. n - 1), s) && \separated(image + (0 .. n - 1), first);
-    requires \separated(direction + (0 .. n - 1), s) && \separated(direction + (0 .. n - 1), first);
-    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
-    requires \separated(direction + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1),
-   start); requires \separated(point + (0 .. n - 1), target + (0 .. n - 1)); requires
-   \separated(image + (0 .. n - 1), target + (0 .. n - 1)); requires \separated(direction + (0 .. n
-   - 1), target + (0 .. n - 1)); requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
-    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1], *s,
-      *first;
-    ensures vector_output(price, n) && enclosure(s) && enclosure(first);
-    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
-      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) &&
-      \separated(r, s) && \separated(r, first) ==> same{Pre, Here}(r); */
 static phibal_status search_direction(const phibal_reference_potential *phi, size_t n,
                                       const phibal_enclosure *target, const phibal_enclosure *start,
                                       mpfr_prec_t precision, phibal_enclosure *price,
@@ -883,29 +548,6 @@ static phibal_status search_direction(const phibal_reference_potential *phi, siz
   return status;
 }
 
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
-    requires input(start) && vector_output(price, n);
-    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    requires direction != \null;
-    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
-    requires \separated(direction + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1),
-   start); requires \separated(point + (0 .. n - 1), target + (0 .. n - 1)); requires
-   \separated(image + (0 .. n - 1), target + (0 .. n - 1)); requires \separated(direction + (0 .. n
-   - 1), target + (0 .. n - 1)); requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
-    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1];
-    ensures vector_output(price, n);
-    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
-      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) ==>
-      same{Pre, Here}(r); */
 static phibal_status search_renyi(const phibal_reference_potential *phi, size_t n,
                                   const phibal_enclosure *target, const phibal_enclosure *start,
                                   mpfr_prec_t precision, phibal_enclosure *price,
@@ -933,11 +575,6 @@ static phibal_status search_renyi(const phibal_reference_potential *phi, size_t 
 }
 
 /* How many bits powers with exponents of order a/(a-1) or a may cost. */
-/*@ requires \valid_read(phi) && input(&phi->parameter);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures 0 <= \result; */
 static mpfr_prec_t steepness_bits(const phibal_reference_potential *phi) {
   bool power = phi->id == PHIBAL_POTENTIAL_LP || phi->id == PHIBAL_POTENTIAL_TSALLIS ||
                phi->id == PHIBAL_POTENTIAL_RENYI;
@@ -952,10 +589,6 @@ static mpfr_prec_t steepness_bits(const phibal_reference_potential *phi) {
   return near_one + (size > 0 ? size : -size);
 }
 
-/*@ requires \valid_read(phi) && input(&phi->parameter);
-    terminates \true;
-    exits \false;
-    assigns \nothing; */
 static phibal_status require_strictly_convex(const phibal_reference_potential *phi) {
   //@ assert open_enclosure;
   bool limit = phi->id == PHIBAL_POTENTIAL_LP &&
@@ -966,11 +599,6 @@ static phibal_status require_strictly_convex(const phibal_reference_potential *p
                            "conjugate's gradient does not determine a price; take 1 < p < inf");
 }
 
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK ==>
-      MPFR_PREC_MIN <= precision <= MOST_BITS && steepness <= MOST_BITS; */
 static phibal_status check_bits(mpfr_prec_t precision, mpfr_prec_t steepness) {
   if (precision >= MPFR_PREC_MIN && precision <= MOST_BITS && steepness <= MOST_BITS)
     return PHIBAL_OK;
@@ -981,37 +609,6 @@ static phibal_status check_bits(mpfr_prec_t precision, mpfr_prec_t steepness) {
 }
 
 /* price: where grad phi* takes the target. point, image and direction are temporaries. */
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
-    requires vector_input(start, n) && vector_output(price, n) && direction != \null;
-    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    requires \separated(price + (0 .. n - 1), phi) && \separated(point + (0 .. n - 1), phi);
-    requires \separated(image + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1), phi);
-    requires \separated(price + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(direction + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(direction + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
-    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1];
-    ensures vector_output(price, n);
-    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
-      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) ==>
-      same{Pre, Here}(r);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, b, q;
-      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(target + e, b) &&
-      solves_step(\old(phi->id), a, b, q) ==> in(price + e, q); */
 static phibal_status search_price(const phibal_reference_potential *phi, size_t n,
                                   const phibal_enclosure *target, const phibal_enclosure *start,
                                   mpfr_prec_t precision, phibal_enclosure *price,
@@ -1031,21 +628,6 @@ static phibal_status search_price(const phibal_reference_potential *phi, size_t 
 }
 
 /* price = found and next = grad phi*(found). */
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(found, n);
-    requires vector_output(next, n) && vector_output(price, n);
-    requires \separated(phi, next + (0 .. n - 1)) && \separated(phi, price + (0 .. n - 1));
-    requires \separated(found + (0 .. n - 1), next + (0 .. n - 1));
-    requires \separated(found + (0 .. n - 1), price + (0 .. n - 1));
-    requires \separated(next + (0 .. n - 1), price + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns next[0 .. n - 1], price[0 .. n - 1];
-    ensures vector_output(next, n) && vector_output(price, n);
-    ensures two_vectors_written{Pre, Here}(next, price, n);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, q;
-      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(found + e, q) &&
-      separable(\old(phi->id), a) && strictly_convex(\old(phi->id), a) ==>
-      in(next + e, load_of(\old(phi->id), a, q)) && in(price + e, q); */
 static phibal_status take_loads(const phibal_reference_potential *phi, size_t n,
                                 const phibal_enclosure *found, phibal_enclosure *next,
                                 phibal_enclosure *price) {
@@ -1062,46 +644,6 @@ static phibal_status take_loads(const phibal_reference_potential *phi, size_t n,
 }
 
 /* found: the prices at which the objective is flat. The five other vectors are temporaries. */
-/*@ requires step_inputs(phi, n, m, loads, eta) && 1 <= n && direction != \null;
-    requires vector_output(start, n) && vector_output(target, n) && vector_output(found, n);
-    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    requires apart_from_step(start, n, phi, n, m, loads, eta);
-    requires apart_from_step(target, n, phi, n, m, loads, eta);
-    requires apart_from_step(found, n, phi, n, m, loads, eta);
-    requires apart_from_step(point, n, phi, n, m, loads, eta);
-    requires apart_from_step(image, n, phi, n, m, loads, eta);
-    requires apart_from_step(direction, n, phi, n, m, loads, eta);
-    requires \separated(start + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(start + (0 .. n - 1), found + (0 .. n - 1));
-    requires \separated(start + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(start + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(start + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), found + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(found + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(found + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(found + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
-    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns start[0 .. n - 1], target[0 .. n - 1], found[0 .. n - 1], point[0 .. n - 1],
-      image[0 .. n - 1], direction[0 .. n - 1];
-    ensures vector_output(start, n) && vector_output(target, n) && vector_output(found, n);
-    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, start, n) &&
-      vector_apart(r, target, n) && vector_apart(r, found, n) && vector_apart(r, point, n) &&
-      vector_apart(r, image, n) && vector_apart(r, direction, n) ==> same{Pre, Here}(r);
-    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, h, x, y; 0 <= e < n &&
-      step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
-      price_exists(\old(phi->id), a, x) &&
-      (\forall real q; load_exists(\old(phi->id), a, q) &&
-        load_of(\old(phi->id), a, q) == step_target(\old(phi->id), a, h, x, y) ==>
-        in(found + e, q)); */
 static phibal_status find_price(const phibal_reference_potential *phi, size_t n,
                                 const phibal_enclosure *m, const phibal_enclosure *loads,
                                 const phibal_enclosure *eta, mpfr_prec_t precision,
@@ -1151,22 +693,6 @@ static phibal_status find_price(const phibal_reference_potential *phi, size_t n,
 }
 
 /* t[0 .. 6 n - 1] are temporaries. */
-/*@ requires step_call(phi, n, m, loads, eta, next, price) && 1 <= n && t != \null;
-    requires \forall real h; in(eta, h) ==> 0.0 < h;
-    requires vector_output(t, 6 * n) && apart_from_step(t, 6 * n, phi, n, m, loads, eta);
-    requires \separated(t + (0 .. 6 * n - 1), next + (0 .. n - 1));
-    requires \separated(t + (0 .. 6 * n - 1), price + (0 .. n - 1));
-    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 6 * n - 1], next[0 .. n - 1], price[0 .. n - 1];
-    ensures vector_output(t, 6 * n) && vector_output(next, n) && vector_output(price, n);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 6 * n) &&
-      vector_apart(r, next, n) && vector_apart(r, price, n) ==> same{Pre, Here}(r);
-    ensures argmax: \result == PHIBAL_OK ==>
-      holds_argmax{Pre, Here}(phi, n, m, loads, eta, next, price);
-    ensures step: \result == PHIBAL_OK ==>
-      holds_step{Pre, Here}(phi, n, m, loads, eta, next, price); */
 static phibal_status argmax_with(const phibal_reference_potential *phi, size_t n,
                                  const phibal_enclosure *m, const phibal_enclosure *loads,
                                  const phibal_enclosure *eta, mpfr_prec_t precision,

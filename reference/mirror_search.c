@@ -22,97 +22,28 @@ typedef struct bracket {
   mpfr_t below, above, residual; /* about f - target at lo, hi and the last probe, or NaN */
 } bracket;
 
-/*@ axiomatic BracketShape {
-      // the bracket is apart from a probe and all that it reads and writes
-      predicate nowhere(bracket *b, step_probe *p, phibal_reference_potential *phi, integer n,
-   phibal_enclosure *target, phibal_enclosure *direction, phibal_enclosure *point, phibal_enclosure
-   *image, phibal_enclosure *start); axiom nowhere_is: \forall bracket *b, step_probe *p,
-   phibal_reference_potential *phi, integer n, phibal_enclosure *target, *direction, *point, *image,
-   *start; nowhere(b, p, phi, n, target, direction, point, image, start) <==> \separated(b, p) &&
-   \separated(b, phi) && \separated(b, start) && \separated(b, point + (0 .. n - 1)) &&
-   \separated(b, image + (0 .. n - 1)) && \separated(b, target + (0 .. n - 1)) && (direction !=
-   \null ==> \separated(b, direction + (0 .. n - 1)));
-    }
-    predicate bracket_ready{L}(bracket *b) =
-      \valid(b) && minitialised(b->lo[0].number) && minitialised(b->hi[0].number) &&
-      minitialised(b->middle[0].number) && minitialised(b->inner[0].number) &&
-      minitialised(b->below[0].number) && minitialised(b->above[0].number) &&
-      minitialised(b->residual[0].number) && minitialised(b->uncertain[0].number);
-    predicate bracket_apart{L}(bracket *b, step_probe *p) =
-      nowhere(b, p, p->phi, p->n, p->target, p->direction, p->point, p->image, p->start);
-    predicate search_ready{L}(bracket *b, step_probe *p) =
-      bracket_ready(b) && probe_vectors(p) && probe_separated(p) && bracket_apart(b, p) &&
-      input(p->start) && probe_writes_apart(p, p->start);
-    predicate only_bracket_written{A, B}(bracket *b) =
-      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, b) ==> same{A, B}(r);
-    // of enclosures, none but the probe's point and image was written between A and B
-    predicate only_search_written{A, B}(bracket *b, step_probe *p) =
-      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, b) &&
-        probe_writes_apart{A}(p, r) ==> same{A, B}(r);
-    axiomatic SearchUse {
-      predicate use_search;
-      axiom search_used: use_search;
-      // what the search writes leaves the probe's inputs as they were
-      LEMMA inputs_kept_by_search{A, B}: GIVEN(open_shape) \forall bracket *b, step_probe *p;
-        probe_vectors{A}(p) && probe_separated{A}(p) && bracket_apart{A}(b, p) &&
-        only_search_written{A, B}(b, p) ==> inputs_same{A, B}(p);
-      LEMMA temporaries_kept_by_bracket{A, B}: \forall bracket *b, step_probe *p;
-        probe_temporaries{A}(p) && bracket_apart{A}(b, p) && only_bracket_written{A, B}(b) ==>
-        vector_same{A, B}(\at(p->point, A), \at(p->n, A)) &&
-        vector_same{A, B}(\at(p->image, A), \at(p->n, A));
-      LEMMA bracket_is_search{A, B}: \forall bracket *b, step_probe *p;
-        only_bracket_written{A, B}(b) ==> only_search_written{A, B}(b, p);
-      LEMMA probe_is_search{A, B}: \forall bracket *b, step_probe *p;
-        only_probe_and_number_written{A, B}(p, \at(&b->residual[0], A)) ==>
-        only_search_written{A, B}(b, p);
-    }
-*/
+#include <phibal/acsl/contracts/inside/mirror_search_static.h>
 
 /* -1, 0, 1; 0 for NaN. */
-/*@ requires readable(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures -1 <= \result <= 1; */
 static int sign_of(mpfr_srcptr x) {
   return mpfr_number_p(x) ? mpfr_sgn(x) : 0;
 }
 
 /* The exponent of a number that has one, else 0. */
-/*@ requires readable(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures -4611686018427387903 <= \result <= 4611686018427387903; */
 static mpfr_exp_t exponent_of(mpfr_srcptr x) {
   return mpfr_regular_p(x) ? mpfr_get_exp(x) : 0;
 }
 
-/*@ requires readable(x) && readable(y);
-    terminates \true;
-    exits \false;
-    assigns \nothing; */
 static bool is_larger(mpfr_srcptr x, mpfr_srcptr y) {
   return mpfr_number_p(x) && mpfr_number_p(y) && mpfr_cmpabs(x, y) > 0;
 }
 
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns b->residual[0];
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void forget_residual(bracket *b) {
   //@ assert open_enclosure;
   mpfr_set_nan(b->residual);
 }
 
 /* On which side of the first guess q lies. */
-/*@ requires input(start) && readable(q);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result != SEARCH_EQUAL; */
 static search_side side_of_start(const phibal_enclosure *start, mpfr_srcptr q) {
   //@ assert open_enclosure;
   if (mpfr_less_p(q, start->lo)) return SEARCH_BELOW;
@@ -120,20 +51,6 @@ static search_side side_of_start(const phibal_enclosure *start, mpfr_srcptr q) {
 }
 
 /* What is believed: nothing but comparisons of images with the target. */
-/*@ requires search_ready(b, p) && readable(q) && \valid(side);
-    requires \separated(q, &b->residual[0]) && probe_apart(p, q) && \separated(side, q);
-    requires \separated(side, b) && \separated(side, p) && \separated(side, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *side, b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p);
-    ensures \result == PHIBAL_OK && *side == SEARCH_BELOW ==>
-      mkind(\old(q->number)) == 0 && before_solutions{Pre}(p, \old(q->number));
-    ensures \result == PHIBAL_OK && *side == SEARCH_ABOVE ==>
-      mkind(\old(q->number)) == 0 && after_solutions{Pre}(p, \old(q->number));
-    ensures \result == PHIBAL_OK && *side == SEARCH_EQUAL && mreal(\old(q->number), 0.0) ==>
-      before_solutions{Pre}(p, \old(q->number)) && after_solutions{Pre}(p, \old(q->number)); */
 static phibal_status probe_at(bracket *b, const step_probe *p, mpfr_srcptr q, search_side *side) {
   //@ assert use_enclosure && use_probe && use_search;
   forget_residual(b);
@@ -150,13 +67,6 @@ static phibal_status probe_at(bracket *b, const step_probe *p, mpfr_srcptr q, se
 
 /* The middle of the bracket, asked about to guide the search: outside the domain, the side is that
    on which it lies of the first guess. */
-/*@ requires search_ready(b, p) && \valid(side) && \separated(side, b) && \separated(side, p);
-    requires \separated(side, p->phi) && \separated(side, p->start);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *side;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status probe_middle(bracket *b, const step_probe *p, search_side *side) {
   //@ assert open_shape;
   TRY(probe_at(b, p, b->middle, side));
@@ -165,23 +75,12 @@ static phibal_status probe_middle(bracket *b, const step_probe *p, search_side *
 }
 
 /* end = guess -+ 2^exponent. */
-/*@ requires writable(end) && readable(guess) && \separated(end, guess);
-    terminates \true;
-    exits \false;
-    assigns *end;
-    ensures minitialised(end->number); */
 static void step_away(mpfr_ptr end, mpfr_srcptr guess, bool below, mpfr_exp_t exponent) {
   mpfr_set_si_2exp(end, below ? -1 : 1, exponent, MPFR_RNDN);
   mpfr_add(end, guess, end, MPFR_RNDN);
 }
 
 /* middle between a < b: 0 between signs, then half-way in the exponents, then in the numbers. */
-/*@ requires writable(middle) && readable(a) && readable(b);
-    requires \separated(middle, a) && \separated(middle, b);
-    terminates \true;
-    exits \false;
-    assigns *middle;
-    ensures minitialised(middle->number); */
 static void set_middle(mpfr_ptr middle, mpfr_srcptr a, mpfr_srcptr b) {
   if (sign_of(a) < 0 && sign_of(b) > 0) {
     mpfr_set_zero(middle, 1);
@@ -202,13 +101,6 @@ static void set_middle(mpfr_ptr middle, mpfr_srcptr a, mpfr_srcptr b) {
 }
 
 /* At most two units in the last place of `precision` bits lie between a and c. */
-/*@ requires readable(a) && readable(c) && writable(difference);
-    requires \separated(difference, a) && \separated(difference, c);
-    requires 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *difference;
-    ensures minitialised(difference->number); */
 static bool is_narrow(mpfr_srcptr a, mpfr_srcptr c, mpfr_prec_t precision, mpfr_ptr difference) {
   mpfr_srcptr larger = is_larger(a, c) ? a : c;
   if (mpfr_zero_p(larger)) return true;
@@ -218,12 +110,6 @@ static bool is_narrow(mpfr_srcptr a, mpfr_srcptr c, mpfr_prec_t precision, mpfr_
 }
 
 /* Moves the end on the side of the middle, just probed, to it. False if it is on neither. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static bool move_end(bracket *b, search_side side) {
   //@ assert open_enclosure;
   if (side == SEARCH_BELOW) {
@@ -237,12 +123,6 @@ static bool move_end(bracket *b, search_side side) {
 }
 
 /* Whether the ends agree in sign and to a few bits, so that chords between them mean something. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static bool is_close(bracket *b) {
   //@ assert open_enclosure;
   if (sign_of(b->lo) * sign_of(b->hi) <= 0) return false;
@@ -253,12 +133,6 @@ static bool is_close(bracket *b) {
 
 /* middle = where the chord between the ends crosses 0, inside (lo, hi); half-way without residuals.
  */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void set_crossing(bracket *b) {
   //@ assert open_enclosure;
   mpfr_sub(b->inner, b->hi, b->lo, MPFR_RNDN);
@@ -277,35 +151,17 @@ static void set_crossing(bracket *b) {
   }
 }
 
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void bisect(bracket *b) {
   //@ assert open_enclosure;
   set_middle(b->middle, b->lo, b->hi);
 }
 
 /* The end of the bracket on this side. */
-/*@ requires \valid(b);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures side == SEARCH_BELOW ==> \result == &b->lo[0];
-    ensures side != SEARCH_BELOW ==> \result == &b->hi[0]; */
 static mpfr_ptr end_of(bracket *b, search_side side) {
   return side == SEARCH_BELOW ? b->lo : b->hi;
 }
 
 /* The residual of the end that stays counts half from now on. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void halve_other_residual(bracket *b, search_side side) {
   //@ assert open_enclosure;
   mpfr_ptr stays = side == SEARCH_BELOW ? b->above : b->below;
@@ -313,24 +169,12 @@ static void halve_other_residual(bracket *b, search_side side) {
 }
 
 /* Whether the ends are as near as is wanted. */
-/*@ requires bracket_ready(b) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static bool is_done(bracket *b, mpfr_prec_t precision) {
   //@ assert open_enclosure;
   return is_narrow(b->lo, b->hi, precision, b->inner);
 }
 
 /* Whether the end on this side and the uncertain place b->inner are as near as is wanted. */
-/*@ requires bracket_ready(b) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static bool is_refined(bracket *b, search_side side, mpfr_prec_t precision) {
   //@ assert open_enclosure;
   return side == SEARCH_BELOW ? is_narrow(b->lo, b->inner, precision, b->middle)
@@ -338,12 +182,6 @@ static bool is_refined(bracket *b, search_side side, mpfr_prec_t precision) {
 }
 
 /* The middle goes between the end on this side and b->inner. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void bisect_to_inner(bracket *b, search_side side) {
   //@ assert open_enclosure;
   if (side == SEARCH_BELOW)
@@ -353,24 +191,12 @@ static void bisect_to_inner(bracket *b, search_side side) {
 }
 
 /* The middle takes the place of the end, or of b->inner. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void take_middle(bracket *b, search_side side, bool as_end) {
   //@ assert open_enclosure;
   mpfr_swap(b->middle, as_end ? end_of(b, side) : b->inner);
 }
 
 /* The middle goes 2^step away from b->inner; false if that is beyond the end. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static bool gallop(bracket *b, search_side side, mpfr_exp_t step) {
   //@ assert open_enclosure;
   step_away(b->middle, b->inner, side == SEARCH_BELOW, step);
@@ -379,12 +205,6 @@ static bool gallop(bracket *b, search_side side, mpfr_exp_t step) {
 }
 
 /* The middle goes 2^exponent away from the first guess. */
-/*@ requires bracket_ready(b) && input(start) && \separated(b, start);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void leave_start(bracket *b, const phibal_enclosure *start, bool below,
                         mpfr_exp_t exponent) {
   //@ assert open_enclosure;
@@ -392,24 +212,12 @@ static void leave_start(bracket *b, const phibal_enclosure *start, bool below,
 }
 
 /* Where the search begins to leave the first guess. */
-/*@ requires input(start);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures -4611686018427387907 <= \result <= 4611686018427387899; */
 static mpfr_exp_t first_exponent(const phibal_enclosure *start, bool below) {
   //@ assert open_enclosure;
   return exponent_of(below ? start->lo : start->hi) - 4;
 }
 
 /* Asks 2^exponent away from the first guess. *found: `wanted` is certain there, and the end is. */
-/*@ requires search_ready(b, p) && \valid(found);
-    requires \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *found;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status try_end(bracket *b, const step_probe *p, search_side wanted,
                              mpfr_exp_t exponent, bool *found) {
   //@ assert use_enclosure && open_shape;
@@ -423,12 +231,6 @@ static phibal_status try_end(bracket *b, const step_probe *p, search_side wanted
 }
 
 /* Doubles the distance from the first guess, downward or upward, until `wanted` is certain. */
-/*@ requires search_ready(b, p);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status find_end(bracket *b, const step_probe *p, search_side wanted) {
   //@ assert use_enclosure && use_probe && use_search;
   bool below = wanted == SEARCH_BELOW;
@@ -452,13 +254,6 @@ static phibal_status find_end(bracket *b, const step_probe *p, search_side wante
 
 /* The place between the end and b->inner, asked about, becomes one of the two; *done if they are
    near enough. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *done;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status refine_once(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                  search_side side, bool *done) {
   //@ assert use_enclosure && open_shape;
@@ -479,12 +274,6 @@ static phibal_status refine_once(bracket *b, const step_probe *p, mpfr_prec_t pr
 
 /* Moves the end on this side towards b->inner, which is not certain to lie there, while its side is
    certain: bisection of the place where certainty ends. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status refine_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                 search_side side) {
   //@ assert use_enclosure && use_probe && use_search;
@@ -504,12 +293,6 @@ static phibal_status refine_end(bracket *b, const step_probe *p, mpfr_prec_t pre
 
 /* The middle becomes the end on its side; *done when it is not certain to be on one, which is
  *found, or if the ends are close. */
-/*@ requires search_ready(b, p);
-    requires \valid(found) && \separated(found, b) && \separated(found, p) && \separated(found,
-   p->phi); requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done,
-   p->phi); requires \separated(done, found); terminates \true; exits \false; assigns *b, p->point[0
-   .. p->n - 1], p->image[0 .. p->n - 1], *found, *done; ensures search_ready(b, p) &&
-   probe_same{Pre, Here}(p); ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status halve(bracket *b, const step_probe *p, bool *found, bool *done) {
   //@ assert use_enclosure && open_shape;
   search_side side;
@@ -529,13 +312,6 @@ static phibal_status halve(bracket *b, const step_probe *p, bool *found, bool *d
 }
 
 /* Bisects until the ends are close; *found when the middle is not certain to be on a side. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000 && \valid(found) &&
-             \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *found;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status approach(bracket *b, const step_probe *p, mpfr_prec_t precision, bool *found) {
   //@ assert use_enclosure && use_probe && use_search;
   *found = false;
@@ -553,12 +329,6 @@ static phibal_status approach(bracket *b, const step_probe *p, mpfr_prec_t preci
   return PHIBAL_OK;
 }
 
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void set_next(bracket *b, bool chord) {
   if (chord)
     set_crossing(b);
@@ -568,12 +338,6 @@ static void set_next(bracket *b, bool chord) {
 
 /* The middle becomes the end on its side; the residual of the other end is halved if that side was
    the last one too. False if the middle is on neither. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static bool move_end_after(bracket *b, search_side side, search_side last) {
   //@ assert use_enclosure;
   bool moved = move_end(b, side);
@@ -583,14 +347,6 @@ static bool move_end_after(bracket *b, search_side side, search_side last) {
 
 /* The chord's crossing, or the middle, becomes the end on its side; *last is that side. *done as
    above. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    requires \valid(last) && \separated(last, b) && \separated(last, p) && \separated(last, p->phi);
-    requires \valid(found) && \separated(found, b) && \separated(found, p) && \separated(found,
-   p->phi); requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done,
-   p->phi); requires \separated(found, last); requires \separated(done, last); requires
-   \separated(done, found); terminates \true; exits \false; assigns *b, p->point[0 .. p->n - 1],
-   p->image[0 .. p->n - 1], *last, *found, *done; ensures search_ready(b, p) && probe_same{Pre,
-   Here}(p); ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status follow_once(bracket *b, const step_probe *p, mpfr_prec_t precision, bool chord,
                                  search_side *last, bool *found, bool *done) {
   //@ assert use_enclosure && open_shape;
@@ -612,13 +368,6 @@ static phibal_status follow_once(bracket *b, const step_probe *p, mpfr_prec_t pr
 
 /* False position in the Illinois form: the residual of an end that stays is halved, so that the
    other side is reached too; plain bisection if that does not end soon. *found as above. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000 && \valid(found) &&
-             \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *found;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status follow_chords(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                    bool *found) {
   //@ assert use_enclosure && use_probe && use_search;
@@ -640,13 +389,6 @@ static phibal_status follow_chords(bracket *b, const step_probe *p, mpfr_prec_t 
 
 /* The place 2^step away from b->inner, asked about, becomes the end if it is on this side, which is
  *done, or b->inner. *done also if it is beyond the end. */
-/*@ requires search_ready(b, p);
-    requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *done;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status gallop_once(bracket *b, const step_probe *p, search_side wanted,
                                  mpfr_exp_t step, bool *done) {
   //@ assert use_enclosure && open_shape;
@@ -667,12 +409,6 @@ static phibal_status gallop_once(bracket *b, const step_probe *p, search_side wa
 
 /* Brings the end on this side close to the uncertain place b->inner != 0 by steps away from it that
    grow. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status gallop_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                 search_side wanted) {
   //@ assert use_enclosure && use_probe && use_search;
@@ -692,24 +428,12 @@ static phibal_status gallop_end(bracket *b, const step_probe *p, mpfr_prec_t pre
 }
 
 /* b->uncertain = b->middle. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void keep_uncertain(bracket *b) {
   //@ assert open_enclosure;
   mpfr_set(b->uncertain, b->middle, MPFR_RNDN);
 }
 
 /* b->inner = b->uncertain. False if that is 0. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static bool leave_uncertain(bracket *b) {
   //@ assert open_enclosure;
   mpfr_set(b->inner, b->uncertain, MPFR_RNDN);
@@ -717,12 +441,6 @@ static bool leave_uncertain(bracket *b) {
 }
 
 /* Brings the end on this side close to b->uncertain. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status close_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                search_side side) {
   //@ assert use_enclosure;
@@ -734,12 +452,6 @@ static phibal_status close_end(bracket *b, const step_probe *p, mpfr_prec_t prec
 }
 
 /* Both ends towards the uncertain middle. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status close_in(bracket *b, const step_probe *p, mpfr_prec_t precision) {
   //@ assert use_enclosure;
   keep_uncertain(b);
@@ -749,12 +461,6 @@ static phibal_status close_in(bracket *b, const step_probe *p, mpfr_prec_t preci
   return close_end(b, p, precision, SEARCH_ABOVE);
 }
 
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status refine(bracket *b, const step_probe *p, mpfr_prec_t precision) {
   //@ assert use_enclosure;
   bool found;
@@ -764,12 +470,6 @@ static phibal_status refine(bracket *b, const step_probe *p, mpfr_prec_t precisi
 }
 
 /* Both ends, to the precision asked for. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status find_ends(bracket *b, const step_probe *p, mpfr_prec_t precision) {
   //@ assert use_enclosure;
   TRY(find_end(b, p, SEARCH_BELOW));
@@ -777,25 +477,12 @@ static phibal_status find_ends(bracket *b, const step_probe *p, mpfr_prec_t prec
   return refine(b, p, precision);
 }
 
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_ERROR_UNDECIDED; */
 static phibal_status uncertain_end(void) {
   return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "mirror argmax: an end of the search is not "
                                                    "certain when it is asked about again");
 }
 
 /* The lower end is asked about, and is certain: what the search is believed for. */
-/*@ requires search_ready(b, p);
-    terminates \true;
-    exits \false;
-    assigns b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p);
-    ensures \result == PHIBAL_OK ==> mkind(b->lo[0].number) == 0 &&
-      before_solutions{Pre}(p, b->lo[0].number);
-    ensures b->hi[0].number == \old(b->hi[0].number); */
 static phibal_status confirm_lower(bracket *b, const step_probe *p) {
   //@ assert open_shape;
   //@ assert elsewhere: probe_apart(p, &b->lo[0]);
@@ -805,15 +492,6 @@ static phibal_status confirm_lower(bracket *b, const step_probe *p) {
 }
 
 /* The upper end is asked about, and is certain: what the search is believed for. */
-/*@ requires search_ready(b, p);
-    terminates \true;
-    exits \false;
-    assigns b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p);
-    ensures \result == PHIBAL_OK ==> mkind(b->hi[0].number) == 0 &&
-      after_solutions{Pre}(p, b->hi[0].number);
-    ensures b->lo[0].number == \old(b->lo[0].number); */
 static phibal_status confirm_upper(bracket *b, const step_probe *p) {
   //@ assert open_shape;
   //@ assert elsewhere: probe_apart(p, &b->hi[0]);
@@ -822,15 +500,6 @@ static phibal_status confirm_upper(bracket *b, const step_probe *p) {
   return found == SEARCH_ABOVE ? PHIBAL_OK : uncertain_end();
 }
 
-/*@ requires search_ready(b, p);
-    terminates \true;
-    exits \false;
-    assigns b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p);
-    ensures \result == PHIBAL_OK ==> mkind(b->lo[0].number) == 0 && mkind(b->hi[0].number) == 0;
-    ensures \result == PHIBAL_OK ==> before_solutions{Pre}(p, b->lo[0].number);
-    ensures \result == PHIBAL_OK ==> after_solutions{Pre}(p, b->hi[0].number); */
 static phibal_status confirm_ends(bracket *b, const step_probe *p) {
   //@ assert use_enclosure && use_probe && use_search;
   TRY(confirm_lower(b, p));
@@ -839,12 +508,6 @@ static phibal_status confirm_ends(bracket *b, const step_probe *p) {
 }
 
 /* middle = 0. */
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b) && mreal(b->middle[0].number, 0.0);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void set_middle_to_zero(bracket *b) {
   //@ assert open_enclosure;
   mpfr_set_zero(b->middle, 1);
@@ -852,15 +515,6 @@ static void set_middle_to_zero(bracket *b) {
 
 /* Whether 0 is certain to be the root. It has no relative precision to be found to, so it is tried
    first. */
-/*@ requires search_ready(b, p) && \valid(is_root);
-    requires \separated(is_root, b) && \separated(is_root, p) && \separated(is_root, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *is_root, *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p);
-    ensures \result == PHIBAL_OK && *is_root ==> \forall choice c, real r;
-      choice_of{Pre}(p, c) && solves(c, r) ==> r == 0.0; */
 static phibal_status try_zero(bracket *b, const step_probe *p, bool *is_root) {
   //@ assert use_enclosure && use_probe && use_search;
   *is_root = false;
@@ -876,15 +530,6 @@ static phibal_status try_zero(bracket *b, const step_probe *p, bool *is_root) {
 }
 
 /* root = [lo, hi]. */
-/*@ requires bracket_ready(b) && output(root) && \separated(root, b);
-    requires mkind(b->lo[0].number) == 0 && mkind(b->hi[0].number) == 0;
-    terminates \true;
-    exits \false;
-    assigns *root;
-    ensures enclosure(root);
-    ensures only_written{Pre, Here}(root);
-    ensures \result == PHIBAL_OK ==>
-      \forall real r; below(b->lo[0].number, r) && above(b->hi[0].number, r) ==> in(root, r); */
 static phibal_status set_root(phibal_enclosure *root, const bracket *b) {
   //@ assert open_enclosure;
   if (mpfr_greater_p(b->lo, b->hi))
@@ -895,15 +540,6 @@ static phibal_status set_root(phibal_enclosure *root, const bracket *b) {
 }
 
 /* The ends of the root: certain, and apart by little. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p);
-    ensures \result == PHIBAL_OK ==> mkind(b->lo[0].number) == 0 && mkind(b->hi[0].number) == 0;
-    ensures \result == PHIBAL_OK ==> before_solutions{Pre}(p, b->lo[0].number);
-    ensures \result == PHIBAL_OK ==> after_solutions{Pre}(p, b->hi[0].number); */
 static phibal_status locate(bracket *b, const step_probe *p, mpfr_prec_t precision) {
   //@ assert use_enclosure && use_probe && use_search;
   TRY(find_ends(b, p, precision));
@@ -912,18 +548,6 @@ static phibal_status locate(bracket *b, const step_probe *p, mpfr_prec_t precisi
 }
 
 /* root is what lies between the ends. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    requires output(root) && \separated(root, b) && \separated(root, p);
-    requires probe_writes_apart(p, root);
-    terminates \true;
-    exits \false;
-    assigns *root, *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures enclosure(root) && bracket_ready(b);
-    ensures probe_temporaries(p) && probe_same{Pre, Here}(p);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, b) &&
-      \separated(r, root) && probe_writes_apart{Pre}(p, r) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==>
-      \forall choice c, real r; choice_of{Pre}(p, c) && solves(c, r) ==> in(root, r); */
 static phibal_status search_between(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                     phibal_enclosure *root) {
   //@ assert use_enclosure && use_probe && use_search && open_shape;
@@ -937,18 +561,6 @@ static phibal_status search_between(bracket *b, const step_probe *p, mpfr_prec_t
   return status;
 }
 
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    requires output(root) && \separated(root, b) && \separated(root, p);
-    requires probe_writes_apart(p, root);
-    terminates \true;
-    exits \false;
-    assigns *root, *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures enclosure(root) && bracket_ready(b);
-    ensures probe_temporaries(p) && probe_same{Pre, Here}(p);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, b) &&
-      \separated(r, root) && probe_writes_apart{Pre}(p, r) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==>
-      \forall choice c, real r; choice_of{Pre}(p, c) && solves(c, r) ==> in(root, r); */
 static phibal_status search(bracket *b, const step_probe *p, mpfr_prec_t precision,
                             phibal_enclosure *root) {
   //@ assert use_enclosure && use_probe && use_search && open_shape;
@@ -967,12 +579,6 @@ static phibal_status search(bracket *b, const step_probe *p, mpfr_prec_t precisi
   return PHIBAL_OK;
 }
 
-/*@ requires \valid(b) && MPFR_PREC_MIN <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
 static void bracket_init(bracket *b, mpfr_prec_t precision) {
   //@ assert open_enclosure;
   mpfr_init2(b->lo, precision);
@@ -985,11 +591,6 @@ static void bracket_init(bracket *b, mpfr_prec_t precision) {
   mpfr_init2(b->uncertain, precision);
 }
 
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures only_bracket_written{Pre, Here}(b); */
 static void bracket_clear(bracket *b) {
   //@ assert open_enclosure;
   mpfr_clear(b->lo);

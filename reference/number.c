@@ -15,23 +15,8 @@ typedef struct cursor {
   size_t at, end;
 } cursor;
 
-/*@ predicate readable_cursor{L}(cursor *c) =
-      \valid_read(c) && 0 <= c->at <= c->end <= MAX_TEXT &&
-      \valid_read(c->text + (0 .. c->end - 1));
-    predicate movable_cursor{L}(cursor *c) = \valid(c) && readable_cursor(c);
-    // c stays in its text, and does not go back
-    predicate moved{A, B}(cursor *c) =
-      \at(c->at, A) <= \at(c->at, B) <= \at(c->end, B) && \at(c->end, B) == \at(c->end, A) &&
-      \at(c->text, B) == \at(c->text, A);
-    // a rational number in the form in which GMP computes with it
-    predicate fraction{L}(mpq_srcptr q) = qlive(q) && qden(q) > 0;
-*/
+#include <phibal/acsl/contracts/inside/number_static.h>
 
-/*@ requires readable_cursor(c) && at <= MAX_TEXT;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_ERROR_FORMAT; */
 static phibal_status refuse(const cursor *c, size_t at, const char *why) {
   bool cut = c->end > 60;
   return phibal_status_set(
@@ -41,39 +26,19 @@ static phibal_status refuse(const cursor *c, size_t at, const char *why) {
       cut ? 60 : (int)c->end, c->text, cut ? "..." : "", why, at + 1);
 }
 
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures 'A' <= c <= 'Z' ? \result == c - 'A' + 'a' : \result == c; */
 static char lower(char c) {
   return 'A' <= c && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/*@ requires base == 10 || base == 16;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result <==> 0 <= digit(c) < base; */
 static bool is_digit(char c, int base) {
   char small = lower(c);
   return ('0' <= c && c <= '9') || (base == 16 && 'a' <= small && small <= 'f');
 }
 
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result <==> c == ' ' || 9 <= c <= 13; */
 static bool is_blank(char c) {
   return c == ' ' || ('\t' <= c && c <= '\r');
 }
 
-/*@ requires movable_cursor(c) && !('A' <= wanted <= 'Z');
-    terminates \true;
-    exits \false;
-    assigns c->at;
-    ensures moved{Pre, Here}(c);
-    ensures \result ==> c->at == \old(c->at) + 1;
-    ensures !\result ==> c->at == \old(c->at); */
 static bool accept(cursor *c, char wanted) {
   if (c->at == c->end || lower(c->text[c->at]) != wanted) return false;
   c->at++;
@@ -81,40 +46,17 @@ static bool accept(cursor *c, char wanted) {
 }
 
 /* Passes a sign; true for minus. */
-/*@ requires movable_cursor(c);
-    terminates \true;
-    exits \false;
-    assigns c->at;
-    ensures moved{Pre, Here}(c); */
 static bool accept_minus(cursor *c) {
   if (accept(c, '-')) return true;
   accept(c, '+');
   return false;
 }
 
-/*@ requires readable_cursor(c) && (base == 10 || base == 16);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result <==> c->at < c->end && 0 <= digit(c->text[c->at]) < base; */
 static bool at_digit(const cursor *c, int base) {
   return c->at < c->end && is_digit(c->text[c->at], base);
 }
 
 /* Appends the digits at the cursor to buffer[n...]; returns how many there are then. */
-/*@ requires movable_cursor(c) && (base == 10 || base == 16);
-    requires n <= MAX_TEXT && \valid(buffer + (0 .. n + c->end - c->at - 1));
-    requires \separated(buffer + (0 .. n + c->end - c->at - 1), c->text + (0 .. c->end - 1));
-    requires \separated(buffer + (0 .. n + c->end - c->at - 1), c);
-    requires \forall integer i; 0 <= i < n ==> digit(buffer[i]) < base;
-    terminates \true;
-    exits \false;
-    assigns c->at, buffer[n .. n + c->end - c->at - 1];
-    ensures moved{Pre, Here}(c);
-    ensures \result - n == c->at - \old(c->at);
-    ensures \forall integer i; 0 <= i < \result ==> digit(buffer[i]) < base;
-    ensures \forall integer i; n <= i < \result ==>
-      buffer[i] == \old(c->text[c->at - n + i]); */
 static size_t read_digits(cursor *c, int base, char *buffer, size_t n) {
   size_t count = n;
   /*@ loop invariant place: moved{Pre, Here}(c) && count - n == c->at - \at(c->at, Pre);
@@ -130,13 +72,6 @@ static size_t read_digits(cursor *c, int base, char *buffer, size_t n) {
 }
 
 /* The exponent after e or p. Saturates far beyond what is accepted, before long overflows. */
-/*@ requires movable_cursor(c) && \valid(exponent) && \separated(exponent, &c->at);
-    terminates \true;
-    exits \false;
-    assigns c->at, *exponent;
-    ensures moved{Pre, Here}(c);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT;
-    ensures \result == PHIBAL_OK ==> -1000000000 <= *exponent <= 1000000000; */
 static phibal_status read_exponent(cursor *c, long *exponent) {
   bool minus = accept_minus(c);
   if (!at_digit(c, 10)) return refuse(c, c->at, "the exponent has no digits");
@@ -151,18 +86,7 @@ static phibal_status read_exponent(cursor *c, long *exponent) {
   return PHIBAL_OK;
 }
 
-/*@ // m times base^e
-    logic real scaled(integer m, integer base, integer e) =
-      e >= 0 ? (real)(m * natural_power(base, e)) : (real)m / (real)natural_power(base, -e);
-*/
-
 /* q times base^exponent, in lowest terms, where q is an integer. */
-/*@ requires \valid(q) && fraction(q) && qden(q) == 1 && (base == 2 || base == 10);
-    requires -LONG_MAX <= exponent;
-    terminates \true;
-    exits \false;
-    assigns *q;
-    ensures fraction(q) && qval(q) == scaled(\old(qnum(q)), base, exponent); */
 static void scale(mpq_t q, unsigned long base, long exponent) {
   mpz_t power;
   mpz_init(power);
@@ -177,18 +101,6 @@ static void scale(mpq_t q, unsigned long base, long exponent) {
 
 /* q = the n digits, read in `base`, times 10^exponent or 2^exponent, in lowest terms; `behind` is
    the place of an exponent. Zero needs no power. */
-/*@ requires readable_cursor(c) && \valid(q) && fraction(q) && \separated(c, q);
-    requires behind <= c->end && (base == 10 || base == 16);
-    requires 0 < n <= MAX_TEXT && \valid_read(digits + (0 .. n)) && digits[n] == 0;
-    requires \forall integer i; 0 <= i < n ==> digit(digits[i]) < base;
-    requires -LONG_MAX <= exponent;
-    terminates \true;
-    exits \false;
-    assigns *q;
-    ensures fraction(q);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT;
-    ensures \result == PHIBAL_OK ==> \let m = digits_value(digits, n, base);
-      qval(q) == (m == 0 ? 0.0 : scaled(m, base == 16 ? 2 : 10, exponent)); */
 static phibal_status scale_digits(const cursor *c, size_t behind, mpq_t q, const char *digits,
                                   size_t n, int base, long exponent) {
   (void)n; /* for the contract only */
@@ -206,11 +118,6 @@ static phibal_status scale_digits(const cursor *c, size_t behind, mpq_t q, const
 }
 
 /* Passes 0x; true if it was there. */
-/*@ requires movable_cursor(c);
-    terminates \true;
-    exits \false;
-    assigns c->at;
-    ensures moved{Pre, Here}(c); */
 static bool accept_hexadecimal(cursor *c) {
   if (c->end - c->at < 2 || c->text[c->at] != '0' || lower(c->text[c->at + 1]) != 'x') return false;
   c->at += 2;
@@ -218,16 +125,6 @@ static bool accept_hexadecimal(cursor *c) {
 }
 
 /* An unsigned decimal or hexadecimal number; `digits` has room for all its digits and a null. */
-/*@ requires movable_cursor(c) && \valid(q) && fraction(q);
-    requires \valid(digits + (0 .. c->end - c->at));
-    requires \separated(digits + (0 .. c->end - c->at), c->text + (0 .. c->end - 1));
-    requires \separated(digits + (0 .. c->end - c->at), c);
-    requires \separated(c, q);
-    terminates \true;
-    exits \false;
-    assigns c->at, *q, digits[0 .. \old(c->end - c->at)];
-    ensures moved{Pre, Here}(c) && fraction(q);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT; */
 static phibal_status read_digits_and_exponent(cursor *c, mpq_t q, char *digits) {
   int base = accept_hexadecimal(c) ? 16 : 10;
   size_t whole = read_digits(c, base, digits, 0), n = whole;
@@ -269,13 +166,6 @@ static void digits_free(char *digits) {
 }
 #endif
 
-/*@ requires movable_cursor(c) && \valid(q) && fraction(q) && \separated(c, q);
-    terminates \true;
-    exits \false;
-    assigns c->at, *q, TEXT_ALLOCATED;
-    ensures moved{Pre, Here}(c) && fraction(q);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT || \result ==
-   PHIBAL_ERROR_MEMORY; */
 static phibal_status read_unsigned(cursor *c, mpq_t q) {
   char *digits = digits_new(c);
   if (!digits)
@@ -286,13 +176,6 @@ static phibal_status read_unsigned(cursor *c, mpq_t q) {
 }
 
 /* q divided by the number at the cursor, which stands behind the fraction's bar. */
-/*@ requires movable_cursor(c) && \valid(q) && fraction(q) && \separated(c, q);
-    terminates \true;
-    exits \false;
-    assigns c->at, *q, TEXT_ALLOCATED;
-    ensures moved{Pre, Here}(c) && fraction(q);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT || \result ==
-   PHIBAL_ERROR_MEMORY; */
 static phibal_status divide_by_text(cursor *c, mpq_t q) {
   size_t start = c->at;
   mpq_t denominator;
@@ -305,12 +188,6 @@ static phibal_status divide_by_text(cursor *c, mpq_t q) {
   return status;
 }
 
-/*@ requires movable_cursor(c) && \valid(q) && fraction(q) && \separated(c, q);
-    terminates \true;
-    exits \false;
-    assigns c->at, *q, TEXT_ALLOCATED;
-    ensures moved{Pre, Here}(c) && fraction(q);
-    ensures \result == PHIBAL_OK ==> c->at == c->end; */
 static phibal_status read_rational(cursor *c, mpq_t q) {
   bool minus = accept_minus(c);
   phibal_status status = read_unsigned(c, q);
@@ -321,11 +198,6 @@ static phibal_status read_rational(cursor *c, mpq_t q) {
 }
 
 /* True if the rest is this word of small letters, in any case. */
-/*@ requires readable_cursor(c) && \valid_read(word + (0 .. length - 1));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result ==> c->end - c->at == length; */
 static bool rest_is(const cursor *c, const char *word, size_t length) {
   if (c->end - c->at != length) return false;
   /*@ loop invariant index: 0 <= i <= length;
@@ -337,12 +209,6 @@ static bool rest_is(const cursor *c, const char *word, size_t length) {
 }
 
 /* inf or infinity, signed, in any case; c stays where it is. */
-/*@ requires movable_cursor(c) && \valid(sign) && \separated(sign, c);
-    terminates \true;
-    exits \false;
-    assigns *sign, c->at;
-    ensures c->at == \old(c->at);
-    ensures *sign == 1 || *sign == -1; */
 static bool read_infinity(cursor *c, int *sign) {
   size_t start = c->at;
   *sign = accept_minus(c) ? -1 : 1;
@@ -352,12 +218,6 @@ static bool read_infinity(cursor *c, int *sign) {
 }
 
 /* The whole text without blanks at its ends. */
-/*@ requires \exists integer n; 0 <= n <= MAX_TEXT && \valid_read(text + (0 .. n)) && text[n] == 0;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result.text == text && 0 <= \result.at <= \result.end <= MAX_TEXT;
-    ensures \valid_read(text + (0 .. \result.end)); */
 static cursor without_blanks(const char *text) {
   cursor c = {text, 0, 0};
   /*@ loop invariant inside: 0 <= c.end <= MAX_TEXT && \valid_read(text + (0 .. c.end));

@@ -3,23 +3,13 @@
    no range is halved. */
 #include "operation.h"
 #include <phibal/reference_quantile.h>
+#include <phibal/acsl/contracts/inside/quantile_static.h>
 
 /* Is token i no padding? */
-/*@ requires mask != \null ==> \valid_read(mask + i);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result <==> is_token(mask, i); */
 static bool counts(const uint8_t *mask, int64_t i) {
   return !mask || mask[i] != 0;
 }
 
-/*@ requires 0 <= n && (mask != \null ==> \valid_read(mask + (0 .. n - 1)));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == tokens_of(mask, n);
-    ensures 0 <= \result <= n; */
 static int64_t count_tokens(int64_t n, const uint8_t *mask) {
   int64_t count = 0;
   /*@ loop invariant index: 0 <= i <= n;
@@ -31,14 +21,6 @@ static int64_t count_tokens(int64_t n, const uint8_t *mask) {
   return count;
 }
 
-/*@ requires 0 <= n && \valid_read(x + (0 .. n - 1)) && \is_finite(v);
-    requires mask != \null ==> \valid_read(mask + (0 .. n - 1));
-    requires tokens_finite(mask, x, n);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == tokens_below(mask, x, n, (real)v);
-    ensures 0 <= \result <= n; */
 static int64_t count_below(int64_t n, const uint8_t *mask, const float *x, float v) {
   //@ assert use_floating;
   int64_t count = 0;
@@ -51,14 +33,6 @@ static int64_t count_below(int64_t n, const uint8_t *mask, const float *x, float
   return count;
 }
 
-/*@ requires 0 <= n && \valid_read(x + (0 .. n - 1)) && \is_finite(v);
-    requires mask != \null ==> \valid_read(mask + (0 .. n - 1));
-    requires tokens_finite(mask, x, n);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == tokens_up_to(mask, x, n, (real)v);
-    ensures 0 <= \result <= n; */
 static int64_t count_up_to(int64_t n, const uint8_t *mask, const float *x, float v) {
   //@ assert use_floating;
   int64_t count = 0;
@@ -72,12 +46,6 @@ static int64_t count_up_to(int64_t n, const uint8_t *mask, const float *x, float
 }
 
 /* Are the tokens' numbers finite? */
-/*@ requires 0 <= n && \valid_read(x + (0 .. n - 1));
-    requires mask != \null ==> \valid_read(mask + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result ==> tokens_finite(mask, x, n); */
 static bool row_is_finite(int64_t n, const uint8_t *mask, const float *x) {
   /*@ loop invariant index: 0 <= i <= n;
       loop invariant finite: tokens_finite(mask, x, i);
@@ -89,14 +57,6 @@ static bool row_is_finite(int64_t n, const uint8_t *mask, const float *x) {
 }
 
 /* Where in x[0..n-1] the quantile k/E stands, or -1 where there is none. */
-/*@ requires 0 <= n <= PHIBAL_REFERENCE_QUANTILE_TOKENS && \valid_read(x + (0 .. n - 1));
-    requires mask != \null ==> \valid_read(mask + (0 .. n - 1));
-    requires 1 <= active <= experts <= PHIBAL_MAX_EXPERTS && tokens_finite(mask, x, n);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == -1 ||
-      (0 <= \result < n && quantile_is(mask, x, n, active, experts, (real)x[\result])); */
 static int64_t quantile_place(int32_t experts, int32_t active, int64_t n, const uint8_t *mask,
                               const float *x) {
   const int64_t tokens = count_tokens(n, mask);
@@ -116,17 +76,6 @@ static int64_t quantile_place(int32_t experts, int32_t active, int64_t n, const 
 }
 
 /* One number of each row. */
-/*@ requires 0 <= experts <= PHIBAL_MAX_EXPERTS;
-    requires 0 <= tokens <= PHIBAL_REFERENCE_QUANTILE_TOKENS;
-    requires \valid_read(required + (0 .. experts * tokens - 1));
-    requires \valid_read(place + (0 .. experts - 1)) && \valid(quantile + (0 .. experts - 1));
-    requires \forall integer i; 0 <= i < experts ==> 0 <= place[i] < tokens;
-    requires \separated(required + (0 .. experts * tokens - 1), quantile + (0 .. experts - 1));
-    terminates \true;
-    exits \false;
-    assigns quantile[0 .. experts - 1];
-    ensures taken: \forall integer i; 0 <= i < experts ==>
-      (real)quantile[i] == (real)\old((required + i * tokens)[place[i]]); */
 static void quantiles_take(int32_t experts, int64_t tokens, const float *required,
                            const int64_t *place, float *quantile) {
   /*@ loop invariant index: 0 <= e <= experts;

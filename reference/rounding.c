@@ -35,35 +35,17 @@ static const struct {
 };
 enum { DIRECTION_COUNT = sizeof directions / sizeof *directions };
 
-/*@ requires 0 <= format < FORMAT_COUNT;
-    terminates \true;
-    exits \false;
-    assigns \result \from format;
-    ensures \valid_read(\result) && \result->precision == format_precision(format) &&
-      \result->least == format_least(format) && \result->limit == format_limit(format) &&
-      \result->most == format_most(format); */
+#include <phibal/acsl/contracts/inside/rounding_static.h>
+
 static const format_shape *shape_of(phibal_format format) {
   return &shapes[format];
 }
 
-/*@ requires 0 <= direction < DIRECTION_COUNT;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures direction == PHIBAL_ROUND_NEAREST ==> \result == MPFR_RNDN;
-    ensures direction == PHIBAL_ROUND_DOWN ==> \result == MPFR_RNDD;
-    ensures direction == PHIBAL_ROUND_UP ==> \result == MPFR_RNDU;
-    ensures direction == PHIBAL_ROUND_ZERO ==> \result == MPFR_RNDZ; */
 static mpfr_rnd_t rounding_of(phibal_direction direction) {
   return directions[direction].rounding;
 }
 
 /* The exponent of the last place of a number in [2^(e-1), 2^e). */
-/*@ requires 0 <= format < FORMAT_COUNT && -4611686018427387903 <= e <= format_limit(format);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == format_place(format, e); */
 static int last_place(phibal_format format, long e) {
   const format_shape *shape = shape_of(format);
   long lsb = e - shape->precision;
@@ -71,12 +53,6 @@ static int last_place(phibal_format format, long e) {
 }
 
 /* n 2^k, exactly. */
-/*@ requires -9007199254740992 <= n <= 9007199254740992 && -1074 <= k <= 1023;
-    requires -two(1024) < at_place(n, k) < two(1024);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \is_finite(\result) && (real)\result == at_place(n, k); */
 static double scaled_back(long n, int k) {
   //@ assert use_whole_doubles && use_two && open_two;
   double d = (double)n;
@@ -85,26 +61,11 @@ static double scaled_back(long n, int k) {
 }
 
 /* Also a zero takes the sign. */
-/*@ requires !\is_NaN(magnitude);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures finite: \is_finite(magnitude) ==> \is_finite(\result) &&
-      (real)\result == (sign < 0 ? -(real)magnitude : (real)magnitude);
-    ensures infinite: \is_plus_infinity(magnitude) ==>
-      (sign < 0 ? \is_minus_infinity(\result) : \is_plus_infinity(\result)); */
 static double with_sign(double magnitude, int sign) {
   return sign < 0 ? -magnitude : magnitude;
 }
 
 /* e, where 2^(e-1) <= |a| < 2^e. */
-/*@ requires readable_number(a) && mkind(a->number) == 0 && mval(a->number) != 0.0;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == mexponent(a->number);
-    ensures -4611686018427387903 <= \result <= 4611686018427387903;
-    ensures two(\result - 1) <= \abs(mval(a->number)) < two(\result); */
 static long binade(mpfr_srcptr a) {
   //@ assert use_two;
   long e = mpfr_get_exp(a);
@@ -116,13 +77,6 @@ static long binade(mpfr_srcptr a) {
 }
 
 /* The same for a double; 0 has none, for which the answer is least. */
-/*@ requires \is_finite(x) && -1074 <= least <= 1024;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures zero: (real)x == 0.0 ==> \result == least;
-    ensures other: (real)x != 0.0 ==> -1073 <= \result <= 1024 &&
-      two(\result - 1) <= \abs((real)x) < two(\result); */
 static int binade_of_double(double x, int least) {
   //@ assert use_two && use_whole_doubles;
   int e;
@@ -137,22 +91,6 @@ static int binade_of_double(double x, int least) {
 
 /* Where a magnitude of 2^limit or more goes: to infinity away from zero and to nearest, else to the
    largest number. */
-/*@ requires 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT && sign != 0;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures plus: sign > 0 &&
-      (direction == PHIBAL_ROUND_NEAREST || direction == PHIBAL_ROUND_UP) ==>
-        \is_plus_infinity(\result);
-    ensures minus: sign < 0 &&
-      (direction == PHIBAL_ROUND_NEAREST || direction == PHIBAL_ROUND_DOWN) ==>
-        \is_minus_infinity(\result);
-    ensures most: sign > 0 &&
-      (direction == PHIBAL_ROUND_DOWN || direction == PHIBAL_ROUND_ZERO) ==>
-        \is_finite(\result) && (real)\result == largest_number(format);
-    ensures least: sign < 0 &&
-      (direction == PHIBAL_ROUND_UP || direction == PHIBAL_ROUND_ZERO) ==>
-        \is_finite(\result) && (real)\result == -largest_number(format); */
 static double overflow(phibal_format format, phibal_direction direction, int sign) {
   //@ assert use_places && use_two && open_largest;
   const format_shape *shape = shape_of(format);
@@ -166,14 +104,6 @@ static double overflow(phibal_format format, phibal_direction direction, int sig
 
 /* a 2^-lsb, rounded to a whole number: exact but for this rounding (mpfr_get_si rounds ties to
    even). */
-/*@ requires readable_number(a) && mkind(a->number) == 0 && mval(a->number) != 0.0;
-    requires 0 <= direction < DIRECTION_COUNT && -1074 <= lsb <= 1023;
-    requires \abs(in_units(mval(a->number), lsb)) <= 9007199254740992.0;
-    requires mexponent(a->number) - lsb <= 53 && (lsb > 0 ==> 0 <= mexponent(a->number) - lsb);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures rounds_to_integer(direction, in_units(mval(a->number), lsb), \result); */
 static long whole_units(mpfr_srcptr a, int lsb, phibal_direction direction) {
   //@ assert use_two;
   mpfr_t scaled;
@@ -188,13 +118,6 @@ static long whole_units(mpfr_srcptr a, int lsb, phibal_direction direction) {
 /* a, finite and not 0, below 2^limit: the only rounding is that to an integer n, and |n| <= 2^53
    makes both the conversion and the scaling back exact. A subnormal is nothing special: its lsb is
    the least one. */
-/*@ requires readable_number(a) && mkind(a->number) == 0 && mval(a->number) != 0.0;
-    requires 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT;
-    requires mexponent(a->number) <= format_limit(format);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures rounded_to(format, direction, mval(a->number), \result); */
 static double round_scaled(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
   //@ assert use_two && use_places && use_rounding && use_whole_doubles;
   const format_shape *shape = shape_of(format);
@@ -228,14 +151,6 @@ static double round_scaled(mpfr_srcptr a, phibal_format format, phibal_direction
   return r;
 }
 
-/*@ requires readable_number(a) && 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures number: mkind(a->number) == 0 ==>
-      rounded_to(format, direction, mval(a->number), \result);
-    ensures plus: mkind(a->number) == 1 ==> \is_plus_infinity(\result);
-    ensures minus: mkind(a->number) == -1 ==> \is_minus_infinity(\result); */
 static double round_number(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
   //@ assert use_two && use_places && use_rounding && use_beyond && use_whole_doubles;
   int sign = mpfr_sgn(a);
@@ -298,17 +213,6 @@ bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
 }
 
 /* One trial; *decided says whether it settled the matter. */
-/*@ requires \valid(result) && \valid(decided) && \separated(result, decided);
-    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX / 2;
-    requires 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT;
-    terminates \true;
-    exits \false;
-    assigns *result, *decided;
-    ensures *decided == 0 || *decided == 1;
-    ensures *decided == 1 ==> \result == PHIBAL_OK;
-    ensures *decided == 0 ==> *result == \old(*result);
-    ensures *decided == 1 ==> \forall real a; evaluates(evaluate, context, a) ==>
-      rounded_to(format, direction, a, *result); */
 static phibal_status round_at(phibal_evaluator evaluate, void *context, mpfr_prec_t precision,
                               phibal_format format, phibal_direction direction, double *result,
                               bool *decided) {
@@ -325,12 +229,6 @@ static phibal_status round_at(phibal_evaluator evaluate, void *context, mpfr_pre
 }
 
 /* Failures that a narrower enclosure may cure: a divisor that holds 0 only by its width, say. */
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == 1 <==> status == PHIBAL_OK || status == PHIBAL_ERROR_DOMAIN ||
-      status == PHIBAL_ERROR_UNDECIDED;
-    ensures \result == 0 || \result == 1; */
 static bool may_be_cured(phibal_status status) {
   return status == PHIBAL_OK || status == PHIBAL_ERROR_DOMAIN || status == PHIBAL_ERROR_UNDECIDED;
 }

@@ -2,19 +2,9 @@
    gives: each expert's share of how far its factor is from the mean, which the gates and the price
    need. */
 #include "router_gradient_work.h"
+#include <phibal/acsl/contracts/inside/router_gradient_slots_static.h>
 
 /* mean += weight x, magnitude += weight |x|. */
-/*@ requires token_scratch(t) && input(weight) && \separated(weight, t) && \is_finite(x);
-    terminates \true;
-    exits \false;
-    assigns t->mean, t->magnitude, t->term, t->factor;
-    ensures scratch: token_scratch(t);
-    ensures frame: only_mean_written{Pre, Here}(t);
-    ensures mean: \result == PHIBAL_OK ==> \forall real a, w;
-      in{Pre}(&t->mean, a) && in{Pre}(weight, w) ==> in(&t->mean, a + w * (real)x);
-    ensures magnitude: \result == PHIBAL_OK ==> \forall real a, w;
-      in{Pre}(&t->magnitude, a) && in{Pre}(weight, w) ==>
-        in(&t->magnitude, a + w * \abs((real)x)); */
 static phibal_status gradient_add_mean(phibal_reference_token *t, const phibal_enclosure *weight,
                                        float x) {
   //@ assert use_enclosure;
@@ -56,14 +46,6 @@ phibal_status router_gradient_mean(phibal_reference_token *t, int32_t n,
 }
 
 /* factor *= sigma(-x) */
-/*@ requires token_scratch(t) && \is_finite(logit);
-    terminates \true;
-    exits \false;
-    assigns t->factor, t->term, t->total;
-    ensures enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total);
-    ensures only_three_written{Pre, Here}(&t->factor, &t->term, &t->total);
-    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(&t->factor, a) ==>
-      in(&t->factor, a * logistic(-(real)logit)); */
 static phibal_status gradient_times_sigmoid(phibal_reference_token *t, float logit) {
   //@ assert use_enclosure;
   operation_set_float(&t->term, logit);
@@ -73,15 +55,6 @@ static phibal_status gradient_times_sigmoid(phibal_reference_token *t, float log
 
 /* factor = weight scale, for sigmoid routers times 1 - sigma(x) = sigma(-x): what a softmax or a
    normalised sigmoid differentiates to, in front of (x_j - mean). */
-/*@ requires token_scratch(t) && \valid_read(router) && input(weight) && \separated(weight, t);
-    requires \is_finite(scale) && \is_finite(logit);
-    terminates \true;
-    exits \false;
-    assigns t->factor, t->term, t->total;
-    ensures enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total);
-    ensures only_three_written{Pre, Here}(&t->factor, &t->term, &t->total);
-    ensures \result == PHIBAL_OK ==> \forall real w; in{Pre}(weight, w) ==>
-      in(&t->factor, gate_slope(router->gate, (real)scale, w, (real)logit)); */
 static phibal_status gradient_factor(phibal_reference_token *t, const phibal_router *router,
                                      const phibal_enclosure *weight, double scale, float logit) {
   //@ assert use_enclosure && use_floating;
@@ -94,15 +67,6 @@ static phibal_status gradient_factor(phibal_reference_token *t, const phibal_rou
 }
 
 /* gradient += factor (x - mean) */
-/*@ requires token_scratch(t) && output(gradient) && \separated(t, gradient) && \is_finite(x);
-    terminates \true;
-    exits \false;
-    assigns *gradient, t->term, t->total;
-    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(gradient);
-    ensures frame: only_three_written{Pre, Here}(gradient, &t->term, &t->total);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, a, b;
-      in{Pre}(gradient, g) && in{Pre}(&t->factor, a) && in{Pre}(&t->mean, b) ==>
-        in(gradient, g + centred_term(a, (real)x, b)); */
 static phibal_status gradient_add_difference(phibal_reference_token *t, float x,
                                              phibal_enclosure *gradient) {
   //@ assert use_enclosure;
@@ -112,15 +76,6 @@ static phibal_status gradient_add_difference(phibal_reference_token *t, float x,
 }
 
 /* condition += |factor| (|x| + magnitude) */
-/*@ requires token_scratch(t) && output(condition) && \separated(t, condition) && \is_finite(x);
-    terminates \true;
-    exits \false;
-    assigns *condition, t->term, t->total;
-    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(condition);
-    ensures frame: only_three_written{Pre, Here}(condition, &t->term, &t->total);
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, b;
-      in{Pre}(condition, c) && in{Pre}(&t->factor, a) && in{Pre}(&t->magnitude, b) ==>
-        in(condition, c + centred_magnitude(a, (real)x, b)); */
 static phibal_status gradient_add_difference_terms(phibal_reference_token *t, float x,
                                                    phibal_enclosure *condition) {
   //@ assert use_enclosure;
@@ -133,22 +88,6 @@ static phibal_status gradient_add_difference_terms(phibal_reference_token *t, fl
 }
 
 /* gradient += factor (x - mean), condition += |factor| (|x| + magnitude). */
-/*@ requires token_scratch(t) && output(gradient) && output(condition) && \is_finite(x);
-    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
-    terminates \true;
-    exits \false;
-    assigns *gradient, *condition, t->term, t->total;
-    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(gradient) &&
-      enclosure(condition);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
-      \separated(r, condition) && \separated(r, &t->term) && \separated(r, &t->total) ==>
-        same{Pre, Here}(r);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, a, b;
-      in{Pre}(gradient, g) && in{Pre}(&t->factor, a) && in{Pre}(&t->mean, b) ==>
-        in(gradient, g + centred_term(a, (real)x, b));
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, b;
-      in{Pre}(condition, c) && in{Pre}(&t->factor, a) && in{Pre}(&t->magnitude, b) ==>
-        in(condition, c + centred_magnitude(a, (real)x, b)); */
 static phibal_status gradient_add_centred(phibal_reference_token *t, float x,
                                           phibal_enclosure *gradient, phibal_enclosure *condition) {
   //@ assert use_enclosure;
@@ -160,27 +99,6 @@ static phibal_status gradient_add_centred(phibal_reference_token *t, float x,
 
 /* gradient += weight scale (x - mean), for sigmoid times 1 - sigma(logit), and the condition
    likewise. */
-/*@ requires token_scratch(t) && \valid_read(router) && input(weight) && \separated(weight, t);
-    requires output(gradient) && output(condition);
-    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
-    requires \separated(weight, gradient) && \separated(weight, condition);
-    requires \is_finite(x) && \is_finite(scale) && \is_finite(logit);
-    terminates \true;
-    exits \false;
-    assigns *gradient, *condition, t->factor, t->term, t->total;
-    ensures outputs: enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total) &&
-      enclosure(gradient) && enclosure(condition);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
-      \separated(r, condition) && \separated(r, &t->factor) && \separated(r, &t->term) &&
-      \separated(r, &t->total) ==> same{Pre, Here}(r);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, w, b;
-      in{Pre}(gradient, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
-        in(gradient,
-           g + centred_term(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, w, b;
-      in{Pre}(condition, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
-        in(condition, c + centred_magnitude(gate_slope(router->gate, (real)scale, w, (real)logit),
-                                            (real)x, b)); */
 static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_router *router,
                                        const phibal_enclosure *weight, float x, double scale,
                                        float logit, phibal_enclosure *gradient,
@@ -193,26 +111,6 @@ static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_r
 }
 
 /* The same for gradient_e and condition_e. */
-/*@ requires token_scratch(t) && \valid_read(router);
-    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
-    requires weight_input(t, gradient, condition, weight);
-    requires \is_finite(x) && \is_finite(scale) && \is_finite(logit);
-    terminates \true;
-    exits \false;
-    assigns gradient[e], condition[e], t->factor, t->term, t->total;
-    ensures scratch: token_scratch(t);
-    ensures places: gradient_places(t, gradient, condition);
-    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
-    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
-    ensures kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, w, b;
-      in{Pre}(gradient + e, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
-        in(gradient + e,
-           g + centred_term(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, w, b;
-      in{Pre}(condition + e, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
-        in(condition + e, c + centred_magnitude(gate_slope(router->gate, (real)scale, w,
-                                                           (real)logit), (real)x, b)); */
 static phibal_status gradient_add_slot_at(phibal_reference_token *t, const phibal_router *router,
                                           const phibal_enclosure *weight, float x, double scale,
                                           float logit, int32_t e, phibal_enclosure *gradient,

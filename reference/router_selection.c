@@ -1,26 +1,21 @@
 /* The router's selection (R2), (R2g): scores, correctly rounded where they are sigmoids, and the
    experts that come first, of all or of a token's best groups. */
-#include "product.h"
-#include "router_scores.h"
 #include "router_work.h"
 #include <phibal/rounding.h>
-#ifdef __FRAMAC__
-#include <phibal/acsl/selection.h>
-#endif
+#include <phibal/acsl/contracts/inside/product.h>
+#include <phibal/acsl/contracts/inside/router_scores.h>
 
 /* A binary32 sigmoid is never closer to a rounding boundary than its 24 digits and the 2^-150 scale
    make it; 1024 bits are far beyond both. */
 #define SIGMOID_START 64
 #define SIGMOID_CAP 1024
 
+/* Below every score, which is the sum of two binary32 numbers. */
+#define SCORE_OUTSIDE (-0x1p1000)
+
+#include <phibal/acsl/contracts/inside/router_selection_static.h>
+
 /* Is sigma(x), computed with so many bits, certain to round to *score? */
-/*@ requires \is_finite(x) && \valid(score) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *score;
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==> same{Pre, Here}(r);
-    ensures \result ==> rounded_to(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, logistic((real)x),
-                                   *score); */
 static bool sigmoid_rounds(float x, mpfr_prec_t precision, double *score) {
   //@ assert use_enclosure;
   phibal_enclosure value, negated, one;
@@ -40,14 +35,6 @@ static bool sigmoid_rounds(float x, mpfr_prec_t precision, double *score) {
 
 /* The score that sigmoid routers compare: sigma(x) correctly rounded to binary32. The token's
    precision decides nearly always. */
-/*@ requires token_scratch(t) && \is_finite(x) && \valid(score);
-    terminates \true;
-    exits \false;
-    assigns *score, t->term, t->factor;
-    ensures enclosure(&t->factor) && enclosure(&t->term);
-    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
-    ensures \result == PHIBAL_OK ==> rounded_to(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST,
-                                                logistic((real)x), *score); */
 static phibal_status sigmoid_score(phibal_reference_token *t, float x, double *score) {
   //@ assert use_enclosure;
   TRY(router_sigmoid(t, x, &t->term));
@@ -66,11 +53,6 @@ static phibal_status sigmoid_score(phibal_reference_token *t, float x, double *s
 }
 
 /* x + bias in binary64. */
-/*@ requires \is_finite(bias);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \is_finite(\result) ==> nearest_sum(x, bias, \result); */
 static double score_sum(double x, float bias) {
   double sum = x + (double)bias;
   //@ assert finite: \is_finite(sum) ==> \is_finite(x);
@@ -78,18 +60,6 @@ static double score_sum(double x, float bias) {
 }
 
 /* *score = what the selection compares of one expert; `bias` is null where there is none. */
-/*@ requires token_scratch(t) && \valid_read(router) && \valid(score);
-    requires \is_finite(x) && (bias != \null ==> \valid_read(bias) && \is_finite(*bias));
-    terminates \true;
-    exits \false;
-    assigns *score, t->term, t->factor;
-    ensures enclosure(&t->factor) && enclosure(&t->term);
-    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
-    ensures \result == PHIBAL_OK ==> \is_finite(*score);
-    ensures unbiased: \result == PHIBAL_OK && bias == \null ==>
-      unbiased_score(router->gate, (real)x, *score);
-    ensures biased: \result == PHIBAL_OK && bias != \null ==>
-      biased_score(router->gate, (real)x, *bias, *score); */
 static phibal_status token_score(phibal_reference_token *t, const phibal_router *router, float x,
                                  const float *bias, double *score) {
   //@ assert use_enclosure && use_floating;
@@ -103,17 +73,6 @@ static phibal_status token_score(phibal_reference_token *t, const phibal_router 
                            sum);
 }
 
-/*@ requires token_scratch(t) && \valid_read(router) && 0 <= n;
-    requires \valid_read(logits + (0 .. n - 1)) && finite_floats(logits, n);
-    requires bias != \null ==> \valid_read(bias + (0 .. n - 1)) && finite_floats(bias, n);
-    requires \valid(score + (0 .. n - 1));
-    terminates \true;
-    exits \false;
-    assigns score[0 .. n - 1], t->term, t->factor;
-    ensures enclosure(&t->factor) && enclosure(&t->term);
-    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
-    ensures \result == PHIBAL_OK ==> scores_finite(score, n);
-    ensures scores: \result == PHIBAL_OK ==> scores_are(router->gate, n, logits, bias, score); */
 static phibal_status token_scores(phibal_reference_token *t, const phibal_router *router, int32_t n,
                                   const float *logits, const float *bias, double *score) {
   //@ assert use_enclosure;
@@ -132,25 +91,11 @@ static phibal_status token_scores(phibal_reference_token *t, const phibal_router
 }
 
 /* Does expert i come before expert j: higher score, or the same and the lower index? */
-/*@ requires \valid_read(score + i) && \valid_read(score + j);
-    requires \is_finite(score[i]) && \is_finite(score[j]);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result <==> precedes(score, i, j); */
 static bool score_precedes(const double *score, int32_t i, int32_t j) {
   return score[i] > score[j] || (score[i] == score[j] && i < j);
 }
 
 /* The expert that comes first among those after `previous` (-1: among all). */
-/*@ requires 0 <= experts && -1 <= previous < experts;
-    requires \valid_read(score + (0 .. experts - 1)) && scores_finite(score, experts);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == -1 || next(score, experts, previous, \result);
-    ensures \result == -1 ==> \forall integer e; 0 <= e < experts ==>
-      previous >= 0 && !precedes(score, previous, e); */
 static int32_t score_next(int32_t experts, const double *score, int32_t previous) {
   int32_t best = -1;
   /*@ loop invariant 0 <= e <= experts && -1 <= best < e;
@@ -167,14 +112,6 @@ static int32_t score_next(int32_t experts, const double *score, int32_t previous
 }
 
 /* (R2) */
-/*@ requires 1 <= active <= experts;
-    requires \valid_read(score + (0 .. experts - 1)) && scores_finite(score, experts);
-    requires \valid(selected + (0 .. active - 1));
-    terminates \true;
-    exits \false;
-    assigns selected[0 .. active - 1];
-    ensures selection(score, experts, active, selected);
-    ensures \forall integer s; 0 <= s < active ==> 0 <= selected[s] < experts; */
 static void score_select(int32_t experts, int32_t active, const double *score, int32_t *selected) {
   int32_t previous = -1;
   //@ ghost selection_none(score, experts);
@@ -203,29 +140,7 @@ static void score_select(int32_t experts, int32_t active, const double *score, i
         precedes(score, selected[t], e); */
 }
 
-/* Below every score, which is the sum of two binary32 numbers. */
-#define SCORE_OUTSIDE (-0x1p1000)
-
-/*@ // groups of `each` experts, of which `summed` are added, and the best `groups_active` are left
-    predicate groups_are(integer experts, integer groups, integer each, integer summed,
-                         integer groups_active) =
-      1 <= each && 1 <= groups && groups * each == experts && 1 <= summed <= each &&
-      1 <= groups_active <= groups;
-    // what is left of the scores: each one, or what is below all
-    predicate scores_left{A, B}(double *score, integer n) =
-      \forall integer e; 0 <= e < n ==>
-        \at(score[e], B) == \at(score[e], A) || \at(score[e], B) == SCORE_OUTSIDE;
-*/
-
 /* *each, *summed = the experts of a group, and how many scores it is ranked by the sum of. */
-/*@ requires \valid_read(router) && \valid(each) && \valid(summed) && \separated(each, summed);
-    requires \separated(router, each) && \separated(router, summed);
-    requires 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
-    terminates \true;
-    exits \false;
-    assigns *each, *summed;
-    ensures \result == PHIBAL_OK ==>
-      groups_are(experts, router->groups, *each, *summed, router->active_groups); */
 static phibal_status groups_check(const phibal_router *router, int32_t experts, int32_t active,
                                   int32_t *each, int32_t *summed) {
   const char *name = "phibal_reference_token_select";
@@ -254,12 +169,6 @@ static phibal_status groups_check(const phibal_router *router, int32_t experts, 
 }
 
 /* *sum = that of the `summed` largest scores, from the largest down, in binary64. */
-/*@ requires 1 <= summed <= each <= PHIBAL_MAX_EXPERTS && \valid(sum);
-    requires \valid_read(score + (0 .. each - 1)) && scores_finite(score, each);
-    terminates \true;
-    exits \false;
-    assigns *sum;
-    ensures \result == PHIBAL_OK ==> \is_finite(*sum); */
 static phibal_status group_sum(int32_t each, int32_t summed, const double *score, double *sum) {
   int32_t largest[PHIBAL_MAX_EXPERTS];
   largest[0] = 0;
@@ -275,15 +184,6 @@ static phibal_status group_sum(int32_t each, int32_t summed, const double *score
 }
 
 /* sum[g] = that of group g. */
-/*@ requires groups_are(groups * each, groups, each, summed, 1);
-    requires groups * each <= PHIBAL_MAX_EXPERTS && each <= PHIBAL_MAX_EXPERTS;
-    requires \valid_read(score + (0 .. groups * each - 1)) && scores_finite(score, groups * each);
-    requires \valid(sum + (0 .. groups - 1));
-    requires \separated(score + (0 .. groups * each - 1), sum + (0 .. groups - 1));
-    terminates \true;
-    exits \false;
-    assigns sum[0 .. groups - 1];
-    ensures \result == PHIBAL_OK ==> scores_finite(sum, groups); */
 static phibal_status groups_sums(int32_t groups, int32_t each, int32_t summed, const double *score,
                                  double *sum) {
   double part[PHIBAL_MAX_EXPERTS];
@@ -312,14 +212,6 @@ static phibal_status groups_sums(int32_t groups, int32_t each, int32_t summed, c
 }
 
 /* (R2g) Leaves the scores of a token's best groups, and puts the others below all. */
-/*@ requires groups_are(experts, groups, each, summed, best);
-    requires experts <= PHIBAL_MAX_EXPERTS;
-    requires \valid(score + (0 .. experts - 1)) && scores_finite(score, experts);
-    terminates \true;
-    exits \false;
-    assigns score[0 .. experts - 1];
-    ensures finite: \result == PHIBAL_OK ==> scores_finite(score, experts);
-    ensures left: \result == PHIBAL_OK ==> scores_left{Pre, Here}(score, experts); */
 static phibal_status groups_leave(int32_t experts, int32_t groups, int32_t each, int32_t summed,
                                   int32_t best, double *score) {
   double sum[PHIBAL_MAX_EXPERTS];
@@ -345,10 +237,6 @@ static phibal_status groups_leave(int32_t experts, int32_t groups, int32_t each,
 }
 
 /* A router without a score of groups has none. */
-/*@ requires \valid_read(router);
-    terminates \true;
-    exits \false;
-    assigns \nothing; */
 static phibal_status groups_absent(const phibal_router *router) {
   if (router->groups == 0 && router->active_groups == 0) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
@@ -356,13 +244,6 @@ static phibal_status groups_absent(const phibal_router *router) {
 }
 
 /* (R2g) for the router's groups. */
-/*@ requires \valid_read(router) && 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
-    requires \valid(score + (0 .. experts - 1)) && scores_finite(score, experts);
-    terminates \true;
-    exits \false;
-    assigns score[0 .. experts - 1];
-    ensures finite: \result == PHIBAL_OK ==> scores_finite(score, experts);
-    ensures left: \result == PHIBAL_OK ==> scores_left{Pre, Here}(score, experts); */
 static phibal_status scores_group(const phibal_router *router, int32_t experts, int32_t active,
                                   double *score) {
   int32_t each = 1, summed = 1;
@@ -370,23 +251,6 @@ static phibal_status scores_group(const phibal_router *router, int32_t experts, 
   return groups_leave(experts, router->groups, each, summed, router->active_groups, score);
 }
 
-/*@ requires token_ready(t) && \valid_read(router);
-    requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
-    requires bias != \null ==>
-      \valid_read(bias + (0 .. t->experts - 1)) && finite_floats(bias, t->experts);
-    terminates \true;
-    exits \false;
-    assigns t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1], t->term, t->factor;
-    ensures same: token_same{Pre, Here}(t);
-    ensures scratch: token_scratch(t);
-    ensures vectors: token_vectors(t);
-    ensures frame: only_two_written{Pre, Here}(&t->term, &t->factor);
-    ensures ranking: \result == PHIBAL_OK ==>
-      selection(t->score, t->experts, t->active, t->selection) &&
-      (\forall integer s; 0 <= s < t->active ==> 0 <= t->selection[s] < t->experts);
-    ensures finite: \result == PHIBAL_OK ==> scores_finite(t->score, t->experts);
-    ensures scores: \result == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE ==>
-      scores_are(router->gate, t->experts, logits, bias, t->score); */
 static phibal_status token_select(phibal_reference_token *t, const phibal_router *router,
                                   const float *logits, const float *bias) {
   //@ assert use_enclosure;

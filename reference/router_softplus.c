@@ -1,19 +1,10 @@
 /* Scores that are square roots of softplus (R5s), relative to a reference so that a sum of them
    stays away from 0, and the derivative of their logarithm. */
 #include "router_softplus.h"
+#include <phibal/acsl/contracts/inside/router_softplus_static.h>
 
 /* z = log(1 + e^x) for x >= 0, and log(1 + e^x) / e^x for x < 0: never near 0, nor 0 where e^x
    vanishes. Below -8 times the precision it is within e^x of 1, from below. */
-/*@ requires token_scratch(t) && output(z) && \is_finite(x);
-    requires \separated(z, &t->factor) && \separated(z, &t->one);
-    requires z == &t->term || \separated(z, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t->factor;
-    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
-    ensures only_two_written{Pre, Here}(z, &t->factor);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(z, softplus_relative((real)x)); */
 static phibal_status relative_softplus(phibal_reference_token *t, float x, phibal_enclosure *z) {
   //@ assert use_enclosure && use_exp && use_softplus && use_floating;
   operation_set_float(&t->factor, x >= 0.0f ? -x : x);

@@ -1,16 +1,9 @@
 /* The weights of logits: exp(x) or sigma(x), relative to one of them so that their sum stays away
    from 0, and shares of that sum. */
 #include "router_work.h"
+#include <phibal/acsl/contracts/inside/router_weights_static.h>
 
 /* z = x - y. */
-/*@ requires output(z) && output(t) && \separated(z, t) && \is_finite(x) && \is_finite(y);
-    terminates \true;
-    exits \false;
-    assigns *z, *t;
-    ensures enclosure(z) && enclosure(t);
-    ensures only_two_written{Pre, Here}(z, t);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(z, (real)x - (real)y); */
 static phibal_status logit_difference(phibal_enclosure *z, float x, float y, phibal_enclosure *t) {
   //@ assert use_enclosure;
   operation_set_float(z, x);
@@ -19,15 +12,6 @@ static phibal_status logit_difference(phibal_enclosure *z, float x, float y, phi
 }
 
 /* z = exp(x - reference): a softmax weight. */
-/*@ requires token_scratch(t) && output(z) && \separated(z, t);
-    requires \is_finite(x) && \is_finite(reference);
-    terminates \true;
-    exits \false;
-    assigns *z, t->factor;
-    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
-    ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(z, times(e((real)x), shrink((real)reference))); */
 static phibal_status softmax_weight(phibal_reference_token *t, float x, float reference,
                                     phibal_enclosure *z) {
   //@ assert use_enclosure && use_exp && use_relative && open_times;
@@ -47,16 +31,6 @@ phibal_status router_sigmoid(phibal_reference_token *t, float x, phibal_enclosur
 /* z = sigma(x) exp(-reference), reference <= 0 the largest min(x, 0) in a sum of such weights.
    Where all logits are very negative every sigma is near 0, but these are not: sigma(x)
    exp(-reference) = exp(x - reference) / (1 + exp(x)). */
-/*@ requires token_scratch(t) && output(z) && \separated(z, t);
-    requires \is_finite(x) && \is_finite(reference);
-    terminates \true;
-    exits \false;
-    assigns *z, t->factor, t->term;
-    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
-    ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==>
-      in(z, times(logistic((real)x), shrink((real)reference))); */
 static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float reference,
                                     phibal_enclosure *z) {
   //@ assert use_enclosure && use_exp && use_relative && open_times;
@@ -103,17 +77,6 @@ float router_logits_largest(int32_t experts, const float *logits) {
 }
 
 /* part[0..n-1] = weight[0..n-1] / total. */
-/*@ requires 0 <= n && vector_input(weight, n) && vector_output(part, n) && input(total);
-    requires part == weight || vectors_apart(part, n, weight, n);
-    requires \forall integer i; 0 <= i < n ==> \separated(total, part + i);
-    terminates \true;
-    exits \false;
-    assigns part[0 .. n - 1];
-    ensures vector_output(part, n);
-    ensures only_vector_written{Pre, Here}(part, n);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> \forall integer i, real w, s; 0 <= i < n && s != 0.0 &&
-      in{Pre}(weight + i, w) && in{Pre}(total, s) ==> in(part + i, w / s); */
 static phibal_status weights_divide(int32_t n, const phibal_enclosure *weight,
                                     const phibal_enclosure *total, phibal_enclosure *part) {
   //@ assert use_enclosure;

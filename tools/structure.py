@@ -3,7 +3,8 @@
 
 usage: structure.py [--draw] [LIBRARY ...]
 
-Prints how many lines of contracts the reference has to how many of code, and the functions with the most parameters;
+Prints how many lines of annotations the reference has to how many of code, in all (which may not be more than one to
+one) and in files with more than two to one, how many the contracts beside it, and the functions with the most parameters;
 the edges of includes between folders, circles of files, and what ARCHITECTURE.md says that is not so:
 an edge that its table does not allow or that is there no more, a file that is not there, a tag without an
 equation, an operation that is none, a picture that is not this page's; and switches over potentials or operations
@@ -210,9 +211,14 @@ def main():
     graph, wrong = includes(paths)
     counted = {path: lines_of(read(path)) for path in paths if path.startswith("reference/")}
     code, acsl = (sum(n[i] for n in counted.values()) for i in (0, 1))
-    print("reference: %d lines of code, %d of ACSL, %.2f to one" % (code, acsl, acsl / code))
-    for path, (c, a) in sorted(counted.items(), key=lambda item: -item[1][1] / max(item[1][0], 1))[:5]:
-        print("  %-40s %4d code %4d ACSL  %.1f" % (path, c, a, a / max(c, 1)))
+    contracts = sum(lines_of(read(path))[1] for path in paths if path.startswith("spec/acsl/contracts/"))
+    print("reference: %d lines of code, %d of ACSL, %.2f to one; contracts in headers of their own: %d lines" % (
+        code, acsl, acsl / code, contracts))
+    if acsl > code:
+        wrong.append("reference/ has more lines of ACSL than of code")
+    for path, (c, a) in sorted(counted.items(), key=lambda item: -item[1][1] / max(item[1][0], 1)):
+        if a > 2 * c:
+            print("  more than 2 to one: %-40s %4d code %4d ACSL  %.1f" % (path, c, a, a / max(c, 1)))
     parameters = [(n, name, path) for path in paths if path.split("/")[0] not in ("tests", "fuzz", "bench", "proofs")
                   for name, n in parameters_of(read(path)).items()]
     print("functions of more than 8 parameters: %d, %d of them in reference/" % (

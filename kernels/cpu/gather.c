@@ -1,7 +1,7 @@
 /* Copies of tokens into the order that the experts work in, and the sum back (E1b). */
 #include <phibal/expert.h>
 #ifdef __FRAMAC__
-#include "product.h"
+#include <phibal/acsl/contracts/inside/product.h>
 #endif
 
 /* Rows before row n end where it begins. */

@@ -2,8 +2,9 @@
 """Lists each branch on __FRAMAC__ in the sources, with its reason and the test that ties what proofs read to
 what compilers read, of branches.list; exit status 0 only if all of them are tied.
 
-A branch of which compilers see nothing, and Frama-C nothing but annotations, declarations of no C, and headers of
-logic, is *logic*: it changes no code. Any other needs a row that names something in it.
+A branch of which compilers see nothing, and Frama-C nothing but annotations, declarations of no C, headers of
+logic, and headers of contracts whose every prototype the file has outside of such branches, is *logic*: it changes no
+code. Any other needs a row that names something in it.
 """
 import os
 import re
@@ -30,22 +31,35 @@ def branches(text):
                 yield begin + 1, "\n".join(lines[begin:i + 1])
 
 
-def is_logic_header(name, root):
-    """Has it nothing for a compiler but macros in capitals?"""
+def is_logic_header(name, root, declared):
+    """Has it nothing for a compiler but macros in capitals, and prototypes that are declared without it?"""
     for folder in ("spec/include", "kernels/cpu", "reference"):
         path = os.path.join(root, folder, name)
         if os.path.exists(path):
             text = without_comments(open(path, encoding="utf-8").read()).replace("\\\n", " ")
             left = [line for line in text.split("\n") if line.strip() and not re.match(
                 r"\s*#\s*(define\s+[A-Z0-9_]+\b|undef\s+[A-Z0-9_]+\b|include|if|else|endif)", line)]
-            return not left
+            return all(words(part) in declared for part in "\n".join(left).split(";") if words(part))
     return False
 
 
-def is_logic(text, root):
+def words(text):
+    return tuple(re.findall(r"\w+|[^\w\s]", text))
+
+
+def declarations(text):
+    """The prototypes at the margin of a file, each as its words, less those in branches on __FRAMAC__."""
+    for _, branch in branches(text):
+        text = text.replace(branch, "")
+    text = re.sub(r"(?m)^\s*#.*", "", without_comments(text))
+    return {words(prototype) for prototype in re.findall(r"(?m)^[A-Za-z_][^;{}]*\)(?=\s*;)", text)}
+
+
+def is_logic(text, root, declared=frozenset()):
     text = without_comments(text)
     return all(not line.strip() or re.match(r"\s*#\s*(ifdef __FRAMAC__|endif)", line) or
-               ((found := re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)) and is_logic_header(found.group(1), root))
+               ((found := re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)) and
+                is_logic_header(found.group(1), root, declared))
                for line in text.split("\n"))
 
 
@@ -84,7 +98,7 @@ def judged(rows, root=ROOT, sources=None):
         if len(found) != without_comments(text).count("__FRAMAC__"):
             wrong.append("%s: __FRAMAC__ elsewhere than in an #if" % path)
         for line, branch in found:
-            if is_logic(branch, root):
+            if is_logic(branch, root, declarations(text)):
                 lines.append("%s:%d logic" % (path, line))
                 continue
             fits = [i for i, row in enumerate(listed)

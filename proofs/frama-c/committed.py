@@ -4,7 +4,7 @@
                      goal    hash of a goal as a prover reads it, prover, verdict, seconds, steps
                      prover  unit, goal, and the prover that proved it: the one to ask first
   units.proved     units that were proved as a whole, one a line in JSON, with the hash of all that their
-                   proof depends on
+                   proof depends on; `carried` where carry.py gave it a new one
   mutants.tried    a mutant a line: name, hash of all that its proof would depend on, verdict, and the
                    goal that breaks; `carried` where mutants.py says why
 """

@@ -14,9 +14,9 @@ Provers get STEPS and TIMEOUT as below, less than for a proof that is to hold, a
 code as it stands needs it; the first goal that none of them proves ends a mutant.
 
 mutants.tried remembers what became of a mutant, with the hash of what Frama-C read of it, of WP's
-options and of the tools: while those are the same it is not tried again, unless --anew. `carried` behind one says
-that it was tried before solvers were told less of floating-point numbers (proofs/SOUNDNESS.md), and caught: with fewer
-hypotheses no more goals follow.
+options and of the tools: while those are the same it is not tried again, unless --anew. `carried` behind one says that
+it was caught in another text, of which Frama-C makes the same program (carry.py), or before solvers were told less of
+floating-point numbers (proofs/SOUNDNESS.md): with fewer hypotheses no more goals follow.
 
   --budget  begins no mutant after so many seconds; those left out are named, and that is a failure too
 """
@@ -166,7 +166,7 @@ def main():
                 print("%-8s %-40s %s" % (verdict, name, why), flush=True)
     if not arguments.names:
         committed.write_tried({m[0]: tried[m[0]] for m in mutants if m[0] in tried})
-    print("mutants: %d of %d break a proof, %d of them by a trial before solvers were told less, %d known survivors, "
+    print("mutants: %d of %d break a proof, %d of them by a trial in another text, %d known survivors, "
           "%d void, %d left, %d wrong" % (counts["caught"], len(mutants), counts["carried"], sum(
               1 for m in mutants if m[0] in known), counts["void"], counts["left"], wrong))
     sys.exit(0 if not wrong and mutants else 1)

@@ -98,19 +98,29 @@ def functions_of(path):
 
 def headers():
     return sorted(glob.glob(os.path.join(ROOT, "spec/include/phibal/*.h")) +
+                  glob.glob(os.path.join(ROOT, "spec/acsl/contracts/**/*.h"), recursive=True) +
                   glob.glob(os.path.join(ROOT, "reference/**/*.h"), recursive=True) +
                   glob.glob(os.path.join(ROOT, "kernels/**/*.h"), recursive=True))
 
 
 def contracts_in_headers():
-    contracts, inlines = set(), set()
+    """(name -> the headers that have a contract of it, functions defined in headers)"""
+    contracts, inlines = {}, set()
     for path in headers():
         for name, (defined, contract, inline) in functions_of(path).items():
             if contract:
-                contracts.add(name)
+                contracts.setdefault(name, set()).add(os.path.realpath(path))
             if defined and inline:
                 inlines.add(name)
     return contracts, inlines
+
+
+def without_contract(path, defined, contracts):
+    """Of the functions that a file defines, those that have a contract neither there nor in a header that the file
+    includes: functions of one file may be called as those of another are."""
+    read = {os.path.realpath(header) for header in committed.included(path)}
+    return {name for name, (here, contract, _) in defined.items()
+            if here and not contract and not contracts.get(name, set()) & read}
 
 
 TESTED = "audit"  # what rests on the proved enclosures and is tested itself
@@ -127,7 +137,7 @@ def outside_units():
         if name not in covered or name in opened:
             yield name, len(defined)
         elif covered[name]:
-            yield name, sum(1 for n, f in defined.items() if not f[1] and n not in contracts)
+            yield name, len(without_contract(path, defined, contracts))
 
 
 def tested_folders():
@@ -203,14 +213,9 @@ def run_unit(unit, options, contracts, inlines, arguments):
     result.trouble += [line.strip() for line in done.stdout.splitlines()
                        if BAD.search(line) and not HARMLESS.search(line)]
     read_report(result, report, done.stdout)
-    for name, (here, contract, _) in sorted(defined.items()):
-        if not here:
-            continue
-        if contract or name in contracts:
-            result.functions.append(name)
-        elif not partial:
-            result.functions.append(name)
-            result.bare.append(name)
+    bare = without_contract(path, defined, contracts)
+    result.functions = sorted(n for n, f in defined.items() if f[0] and not (partial and n in bare))
+    result.bare = [] if partial else sorted(bare)
     return result
 
 

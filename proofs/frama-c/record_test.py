@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+import carry  # noqa: E402
 import committed  # noqa: E402
 
 UNIT, SELECT = "reference/enclosure.c", "proofs/frama-c/select_inline.c"
@@ -19,7 +20,9 @@ CHANGES = [
     (UNIT, UNIT, "/*@", "/*", True),
     (UNIT, UNIT, "/*@", "/* @", True),
     (UNIT, UNIT, "//@", "// @", True),
-    (UNIT, "spec/include/phibal/enclosure.h", "/*@", "/*@ requires \\true;", True),
+    (UNIT, "spec/acsl/contracts/enclosure.h", "/*@", "/*@ requires \\true;", True),
+    (UNIT, "spec/acsl/contracts/inside/enclosure_static.h", "ensures", "ensures \\true &&", True),
+    (UNIT, "spec/include/phibal/enclosure.h", "void phibal_enclosure_init", "void  /* */ phibal_enclosure_init", False),
     (UNIT, "spec/acsl/enclosure.h", "\\valid(z) && enclosure(z)", "\\valid(z)", True),
     (UNIT, "proofs/frama-c/include/mpfr.h", "ensures", "requires", True),
     (UNIT, UNIT, "#include", "#define PHIBAL_RECORD_TEST 1\n#include", True),
@@ -43,6 +46,22 @@ DIFFERENT = [
 ]
 SAME = [("a+b", "a  +\n b"), ("a /* x */ b", "a b"), ("a; // x", "a;"), ("#define A  b", "# define A b"),
         ("/*@ a; // b\n c; */", "/*@\n a; c; */")]
+
+# (file, old, new, is it the same program to carry.py?)
+STATIC = "spec/acsl/contracts/inside/enclosure_static.h"
+PROGRAMS = [
+    (UNIT, "//@ assert open_enclosure;\n", "", False),
+    (UNIT, "MPFR_RNDD", "MPFR_RNDU", False),
+    (STATIC, "ensures", "ensures n == 1 &&", False),
+    (STATIC, "exits \\false;", "", False),
+    ("spec/acsl/contracts/enclosure.h", "/*@", "/*@ requires \\true;", False),
+    ("spec/acsl/enclosure.h", "\\valid(z) && enclosure(z)", "\\valid(z)", False),
+    ("proofs/frama-c/include/mpfr.h", "ensures", "ensures \\false &&", False),
+    (STATIC, "ensures bits_kept{Pre, Here}(z);\n    ensures only_written{Pre, Here}(z);",
+     "ensures only_written{Pre, Here}(z);\n    ensures bits_kept{Pre, Here}(z);", True),
+    (STATIC, "#ifndef", "// a line\n#ifndef", True),
+    (UNIT, "#include", "int phibal_enclosure_is_less(const phibal_enclosure *, const phibal_enclosure *);\n#include", None),
+]
 
 
 def main():
@@ -74,9 +93,27 @@ def main():
                 wrong.append("%s: %s to %s" % (name, old, new.replace("\n", " ")))
             with open(path, "w") as file:
                 file.write(text)
+        committed.configure(copy)
+        carry.compile_module()
+        program = carry.program(copy, UNIT, [])
+        if not program or len(program) < 100:
+            wrong.append("no program")
+        for name, old, new, same in PROGRAMS:
+            path = os.path.join(copy, name)
+            text = open(path).read()
+            if old not in text:
+                wrong.append("%s has no %s" % (name, old))
+                continue
+            with open(path, "w") as file:
+                file.write(text.replace(old, new, 1))
+            found = carry.program(copy, UNIT, [])
+            if (None if found is None else found == program) != same:
+                wrong.append("%s: %s to %s, as programs" % (name, old, new))
+            with open(path, "w") as file:
+                file.write(text)
     for line in wrong:
         print("    taken wrongly: " + line)
-    total = len(CHANGES) + len(DIFFERENT) + len(SAME) + 2
+    total = len(CHANGES) + len(DIFFERENT) + len(SAME) + len(PROGRAMS) + 3
     print("record: %d of %d changes are taken as they should be" % (total - len(wrong), total))
     sys.exit(1 if wrong else 0)
 

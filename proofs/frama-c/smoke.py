@@ -63,7 +63,7 @@ NEVER_TAKEN = {
 OTHER_SIZE = re.compile(r"model_finitef?_wp_smoke_dead_call_(s\d+)")
 
 # A postcondition with which nothing returns, and a unit in which that has to be found.
-PLANT = ("spec/include/phibal/enclosure.h", "ensures \\forall real a; in{Pre}(x, a) && a > 0.0 ==> in(z, \\log(a));",
+PLANT = ("spec/acsl/contracts/enclosure.h", "ensures \\forall real a; in{Pre}(x, a) && a > 0.0 ==> in(z, \\log(a));",
          "ensures \\forall real a; in{Pre}(x, a) ==> in(z, a + 1.0) && !in(z, a + 1.0);")
 PLANTED = "reference/potentials/negentropy.c"
 

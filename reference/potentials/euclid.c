@@ -1,6 +1,6 @@
 /* (P1) phi(x) = x^2/2, its own conjugate. */
 #include "potentials.h"
-#include "enclosure_success.h"
+#include <phibal/acsl/contracts/inside/enclosure_success.h>
 
 //@ terminates always; ensures success: \result == PHIBAL_OK;
 phibal_status euclid_value(phibal_enclosure *z, const phibal_enclosure *x,

@@ -1,18 +1,9 @@
 /* (P8) phi(x) = log cosh(beta x) / beta. */
 #include "potentials.h"
-#include "enclosure_success.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/point_steps.h>
-#endif
+#include <phibal/acsl/contracts/inside/enclosure_success.h>
+#include <phibal/acsl/contracts/inside/potentials/log_cosh_static.h>
 
 /* t[1] = log1p(e^(-2 t[0])). */
-/*@ requires scratch(t);
-    terminates \true;
-    exits \false;
-    assigns t[1];
-    ensures enclosure(t + 1) && only_written{Pre, Here}(t + 1);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
-      in(t + 1, \log(1.0 + e(-(r * 2.0)))); */
 static phibal_status log_of_one_plus_decay(phibal_enclosure *t) {
   //@ assert use_enclosure && use_exp;
   multiply_by_power_of_two(&t[1], &t[0], 1);
@@ -24,13 +15,6 @@ static phibal_status log_of_one_plus_decay(phibal_enclosure *t) {
 }
 
 /* t[2] = t[0] - log 2. */
-/*@ requires scratch(t);
-    terminates \true;
-    exits \false;
-    assigns t[2];
-    ensures enclosure(t + 2) && only_written{Pre, Here}(t + 2);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
-      in(t + 2, r - \log(2.0)); */
 static phibal_status subtract_log_of_two(phibal_enclosure *t) {
   //@ assert use_enclosure;
   phibal_enclosure_set_si(&t[2], 2);
@@ -40,13 +24,6 @@ static phibal_status subtract_log_of_two(phibal_enclosure *t) {
 }
 
 /* z = log cosh t[0] = t[0] - log 2 + log1p(e^(-2 t[0])), which cannot overflow. Uses t[1], t[2]. */
-/*@ requires output(z) && scratch(t) && apart_from_scratch(z, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
-      in(z, log_of_cosh(r)); */
 static phibal_status log_of_cosh_far(phibal_enclosure *z, phibal_enclosure *t) {
   //@ assert use_enclosure && use_log_cosh;
   TRY(log_of_one_plus_decay(t));
@@ -57,13 +34,6 @@ static phibal_status log_of_cosh_far(phibal_enclosure *z, phibal_enclosure *t) {
 }
 
 /* t[1] = cosh t[0] - 1 = (e^t[0] - 1)^2 / (2 e^t[0]); uses t[2]. */
-/*@ requires scratch(t);
-    terminates \true;
-    exits \false;
-    assigns t[1 .. 2];
-    ensures scratch_kept{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
-      in(t + 1, cosh_excess(r) / 2.0); */
 static phibal_status cosh_less_one(phibal_enclosure *t) {
   //@ assert use_enclosure && use_exp && open_cosh_excess;
   phibal_enclosure_expm1(&t[1], &t[0]);
@@ -81,36 +51,18 @@ static phibal_status cosh_less_one(phibal_enclosure *t) {
 }
 
 /* The same from cosh t - 1, which loses nothing as t -> 0. */
-/*@ requires output(z) && scratch(t) && apart_from_scratch(z, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
-      in(z, log_of_cosh(r)); */
 static phibal_status log_of_cosh_near(phibal_enclosure *z, phibal_enclosure *t) {
   //@ assert use_enclosure && use_log_cosh;
   TRY(cosh_less_one(t));
   return phibal_enclosure_log1p(z, &t[1]);
 }
 
-/*@ requires input(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing; */
 static bool is_above_two(const phibal_enclosure *x) {
   //@ assert open_enclosure;
   return mpfr_cmp_si(x->lo, 2) > 0;
 }
 
 /* z = log cosh t[0]; uses t[1], t[2]. */
-/*@ requires output(z) && scratch(t) && apart_from_scratch(z, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
-      in(z, log_of_cosh(r)); */
 static phibal_status log_of_cosh(phibal_enclosure *z, phibal_enclosure *t) {
   return is_above_two(&t[0]) ? log_of_cosh_far(z, t) : log_of_cosh_near(z, t);
 }
@@ -139,14 +91,6 @@ phibal_status log_cosh_gradient(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* t[0] = exp(-2 beta |x|). */
-/*@ requires input(x) && input(beta) && scratch(t);
-    requires apart_from_scratch(x, t) && apart_from_scratch(beta, t);
-    terminates \true;
-    exits \false;
-    assigns t[0];
-    ensures scratch_kept{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(beta, p) && in{Pre}(x, r) ==> in(t, log_cosh_decay(p, r)); */
 static phibal_status decay(phibal_enclosure *t, const phibal_enclosure *x,
                            const phibal_enclosure *beta) {
   //@ assert use_enclosure && use_exp && open_log_cosh_decay;
@@ -187,13 +131,6 @@ phibal_status log_cosh_second(phibal_enclosure *z, const phibal_enclosure *x,
 
 /* z = 2 artanh(y) = log1p(y) - log1p(-y) for |y| < 1: terms of opposite signs, so nothing cancels.
    Uses t[0]. */
-/*@ requires point_arguments(z, y, y, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
-      in(z, twice_artanh(r)); */
 static phibal_status twice_artanh(phibal_enclosure *z, const phibal_enclosure *y,
                                   phibal_enclosure *t) {
   //@ assert use_enclosure && open_twice_artanh;
@@ -206,13 +143,6 @@ static phibal_status twice_artanh(phibal_enclosure *z, const phibal_enclosure *y
 }
 
 /* t[1] = log(1 - y^2). */
-/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
-    terminates \true;
-    exits \false;
-    assigns t[1];
-    ensures enclosure(t + 1) && only_written{Pre, Here}(t + 1);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
-      in(t + 1, \log(1.0 + -(r * r))); */
 static phibal_status log_of_complement(phibal_enclosure *t, const phibal_enclosure *y) {
   //@ assert use_enclosure && use_symmetric_entropy;
   TRY(phibal_enclosure_mul(&t[1], y, y));
@@ -224,13 +154,6 @@ static phibal_status log_of_complement(phibal_enclosure *t, const phibal_enclosu
 
 /* z = (1+y) log(1+y) + (1-y) log(1-y) = log(1 - y^2) + 2 y artanh y for small |y|, about
    -y^2 + 2 y^2: one bit is lost instead of all. Uses t[0], t[1]. */
-/*@ requires point_arguments(z, y, y, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
-      in(z, symmetric_entropy(r)); */
 static phibal_status entropy_near_zero(phibal_enclosure *z, const phibal_enclosure *y,
                                        phibal_enclosure *t) {
   //@ assert use_enclosure && use_symmetric_entropy;
@@ -247,13 +170,6 @@ static phibal_status entropy_near_zero(phibal_enclosure *z, const phibal_enclosu
 }
 
 /* z = s log s with 0 log 0 = 0, s = 1 + y or 1 - y in t[0] and log s in t[1]. */
-/*@ requires output(z) && input(t) && input(t + 1) && \separated(z, t) && \separated(z, t + 1);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z) && only_written{Pre, Here}(z);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real s; in{Pre}(t, s) &&
-      (s == 0.0 ? point{Pre}(t) : s > 0.0 && in{Pre}(t + 1, \log(s))) ==> in(z, x_log_x(s)); */
 static phibal_status times_log(phibal_enclosure *z, const phibal_enclosure *t) {
   //@ assert use_enclosure;
   if (phibal_enclosure_is_zero(&t[0])) {
@@ -264,13 +180,6 @@ static phibal_status times_log(phibal_enclosure *z, const phibal_enclosure *t) {
 }
 
 /* t[2] = (1+y) log(1+y); uses t[0], t[1]. */
-/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 2];
-    ensures scratch_kept{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
-      in(t + 2, x_log_x(1.0 + r)); */
 static phibal_status first_term(phibal_enclosure *t, const phibal_enclosure *y) {
   //@ assert use_enclosure;
   add_integer(&t[0], y, 1);
@@ -282,13 +191,6 @@ static phibal_status first_term(phibal_enclosure *t, const phibal_enclosure *y) 
 }
 
 /* t[3] = (1-y) log(1-y); uses t[0], t[1]. */
-/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 1], t[3];
-    ensures scratch_kept{Pre, Here}(t) && same{Pre, Here}(t + 2);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
-      in(t + 3, x_log_x(1.0 - r)); */
 static phibal_status second_term(phibal_enclosure *t, const phibal_enclosure *y) {
   //@ assert use_enclosure;
   subtract_from_integer(&t[0], 1, y);
@@ -304,13 +206,6 @@ static phibal_status second_term(phibal_enclosure *t, const phibal_enclosure *y)
 }
 
 /* The two terms as they stand. Uses t[0] to t[3]. */
-/*@ requires point_arguments(z, y, y, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
-      in(z, symmetric_entropy(r)); */
 static phibal_status entropy(phibal_enclosure *z, const phibal_enclosure *y, phibal_enclosure *t) {
   //@ assert use_enclosure && open_symmetric_entropy;
   TRY(first_term(t, y));
@@ -320,13 +215,6 @@ static phibal_status entropy(phibal_enclosure *z, const phibal_enclosure *y, phi
 }
 
 /* The one or the other for |y| <= 1. */
-/*@ requires point_arguments(z, y, y, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
-      in(z, symmetric_entropy(r)); */
 static phibal_status symmetric_entropy(phibal_enclosure *z, const phibal_enclosure *y,
                                        phibal_enclosure *t) {
   //@ assert use_enclosure;

@@ -1,17 +1,8 @@
 /* (P2) phi(x) = |x|^p / p for 1 < p < inf; (P2.1) its limit |x|, which is not strictly convex. */
 #include "potentials.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/point_steps.h>
-#endif
+#include <phibal/acsl/contracts/inside/potentials/lp_static.h>
 
 /* z = sgn(x) |x|^e with the exponent e > 0 in t[1]; uses t[0]. */
-/*@ requires point_arguments(z, x, x, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real q, r;
-      in{Pre}(t + 1, q) && in{Pre}(x, r) && q > 0.0 ==> in(z, odd_power(r, q)); */
 static phibal_status odd_power(phibal_enclosure *z, const phibal_enclosure *x,
                                phibal_enclosure *t) {
   //@ assert use_enclosure && open_odd_power;
@@ -65,16 +56,6 @@ phibal_status lp_second(phibal_enclosure *z, const phibal_enclosure *x, const ph
 }
 
 /* z = |y|^r with 1/r = (p-1)/p; leaves p-1 in t[1], uses t[0], t[2]. */
-/*@ requires point_arguments(z, y, p, t);
-    requires \forall real q; in(p, q) ==> lp_valid(q);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 2];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==>
-      (\forall real q; in{Pre}(p, q) ==> in(t + 1, q - 1.0)) &&
-      (\forall real q, r; in{Pre}(p, q) && in{Pre}(y, r) ==>
-         in(z, power(\abs(r), q / (q - 1.0)))); */
 static phibal_status conjugate_power(phibal_enclosure *z, const phibal_enclosure *y,
                                      const phibal_enclosure *p, phibal_enclosure *t) {
   //@ assert use_enclosure && use_lp;

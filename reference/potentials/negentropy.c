@@ -1,6 +1,6 @@
 /* (P4) phi(x) = x log x on x >= 0, with 0 log 0 = 0. */
 #include "potentials.h"
-#include "enclosure_success.h"
+#include <phibal/acsl/contracts/inside/enclosure_success.h>
 
 //@ terminates always; ensures success: \result == PHIBAL_OK;
 phibal_status negentropy_value(phibal_enclosure *z, const phibal_enclosure *x,

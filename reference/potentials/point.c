@@ -1,6 +1,7 @@
 /* The point function of a family by name: switches, and not a table of pointers, so that a proof
    knows which function is called. */
 #include "potentials.h"
+#include <phibal/acsl/contracts/inside/potentials/point_static.h>
 
 /* The row of a potential that is a sum over coordinates, or of another. */
 #define POINT_1(ID, stem, function)                                                                \
@@ -8,8 +9,6 @@
     return stem##_##function(z, x, a, t);
 #define POINT_0(ID, stem, function)
 
-/*@ requires family(s) && parameter_input(a, s);
-    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_VALUE, p, r)) */
 static phibal_status value_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert open_points;
@@ -24,8 +23,6 @@ static phibal_status value_at(scalar_family s, phibal_enclosure *z, const phibal
   return lp_one_value(z, x, a, t);
 }
 
-/*@ requires family(s) && parameter_input(a, s);
-    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_GRADIENT, p, r)) */
 static phibal_status gradient_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                                  const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert open_points;
@@ -40,8 +37,6 @@ static phibal_status gradient_at(scalar_family s, phibal_enclosure *z, const phi
   return lp_one_gradient(z, x, a, t);
 }
 
-/*@ requires family(s) && parameter_input(a, s);
-    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_SECOND, p, r)) */
 static phibal_status second_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert open_points;
@@ -56,8 +51,6 @@ static phibal_status second_at(scalar_family s, phibal_enclosure *z, const phiba
   return lp_one_second(z, x, a, t);
 }
 
-/*@ requires family(s) && parameter_input(a, s);
-    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_CONJUGATE, p, r)) */
 static phibal_status conjugate_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                                   const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert open_points;
@@ -72,8 +65,6 @@ static phibal_status conjugate_at(scalar_family s, phibal_enclosure *z, const ph
   return lp_one_conjugate(z, x, a, t);
 }
 
-/*@ requires family(s) && parameter_input(a, s);
-    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_CONJUGATE_GRADIENT, p, r)) */
 static phibal_status conjugate_gradient_at(scalar_family s, phibal_enclosure *z,
                                            const phibal_enclosure *x, const phibal_enclosure *a,
                                            phibal_enclosure *t) {

@@ -1,22 +1,9 @@
 /* (P7) phi(x) = sqrt(x^2 + delta^2) - delta. */
 #include "potentials.h"
-#include "enclosure_success.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/point_steps.h>
-#endif
+#include <phibal/acsl/contracts/inside/enclosure_success.h>
+#include <phibal/acsl/contracts/inside/potentials/pseudo_huber_static.h>
 
 /* z = sqrt(x^2 + delta^2); leaves x^2 + delta^2 in t[0] and delta^2 in t[1]. */
-/*@ requires input(x) && input(delta) && scratch(t) && z == t + 2;
-    requires apart_from_scratch(x, t) && apart_from_scratch(delta, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 1];
-    ensures enclosure(z) && scratch(t) && only_scratch_written{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(delta, p) && in{Pre}(x, r) ==>
-        in(z, \sqrt(r * r + p * p)) && in(t, r * r + p * p) && in(t + 1, p * p);
-    ensures success: point{Pre}(x) && positive{Pre}(delta) ==>
-      \result == PHIBAL_OK && nonnegative(z) && nonnegative(t); */
 static phibal_status hypotenuse(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber && use_signs;
@@ -27,9 +14,6 @@ static phibal_status hypotenuse(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* x^2 / (sqrt(x^2 + delta^2) + delta), where nothing cancels. */
-/*@ terminates always;
-    ensures success: positive{Pre}(delta) ==>
-      \result == PHIBAL_OK || in(t + 2, 0.0) || !bounded(t); */
 phibal_status pseudo_huber_value(phibal_enclosure *z, const phibal_enclosure *x,
                                  const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber && use_signs;
@@ -42,8 +26,6 @@ phibal_status pseudo_huber_value(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* It fails only where the hypotenuse, rounded outward, holds 0. */
-/*@ terminates always;
-    ensures success: positive{Pre}(delta) ==> \result == PHIBAL_OK || in(t + 2, 0.0); */
 phibal_status pseudo_huber_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                     const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber && use_signs;
@@ -52,9 +34,6 @@ phibal_status pseudo_huber_gradient(phibal_enclosure *z, const phibal_enclosure 
 }
 
 /* delta^2 / (x^2 + delta^2)^(3/2); hypotenuse leaves x^2 + delta^2 and delta^2 in t[0], t[1]. */
-/*@ terminates always;
-    ensures success: positive{Pre}(delta) ==>
-      \result == PHIBAL_OK || in(t + 2, 0.0) || !bounded(t + 1); */
 phibal_status pseudo_huber_second(phibal_enclosure *z, const phibal_enclosure *x,
                                   const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber;
@@ -71,13 +50,6 @@ phibal_status pseudo_huber_second(phibal_enclosure *z, const phibal_enclosure *x
 }
 
 /* z = sqrt(1 - y^2) = sqrt((1 - |y|)(1 + |y|)) for |y| <= 1; uses t[0], t[1]. */
-/*@ requires input(y) && scratch(t) && z == t + 2 && apart_from_scratch(y, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 1];
-    ensures enclosure(z) && scratch(t) && only_scratch_written{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r;
-      in{Pre}(y, r) && \abs(r) <= 1.0 ==> in(z, \sqrt(1.0 - r * r)); */
 static phibal_status cosine(phibal_enclosure *z, const phibal_enclosure *y, phibal_enclosure *t) {
   //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber;
   subtract_from_integer(&t[0], 1, y);
@@ -87,14 +59,6 @@ static phibal_status cosine(phibal_enclosure *z, const phibal_enclosure *y, phib
 }
 
 /* delta - delta sqrt(1 - y^2) = delta y^2 / (1 + sqrt(1 - y^2)) for |y| <= 1: delta at |y| = 1. */
-/*@ requires point_arguments(z, y, delta, t);
-    requires \forall real r; in(y, r) ==> \abs(r) <= 1.0;
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(delta, p) && in{Pre}(y, r) ==> in(z, pseudo_huber_conjugate(p, r)); */
 static phibal_status conjugate_inside(phibal_enclosure *z, const phibal_enclosure *y,
                                       const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber;

@@ -1,20 +1,8 @@
 /* The conjugate of Renyi's potential (P6) and its gradient. */
 #include "renyi_work.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/renyi_dual.h>
-#endif
+#include <phibal/acsl/contracts/inside/potentials/renyi_conjugate_static.h>
 
 /* w->excess = c = a/(1-a), and w->b = r = y_0's lower end: the prices are measured by it. */
-/*@ requires input(a) && work_output(w) && \separated(a, w);
-    requires input(y) && bounded(y) && \separated(y, w);
-    terminates \true;
-    exits \false;
-    assigns w->excess, w->b, w->t[0];
-    ensures work_output(w);
-    ensures only_work_written{Pre, Here}(w);
-    ensures scale: \result == PHIBAL_OK ==> \forall real r; end{Pre}(y, 0, r) ==> in(&w->b, r);
-    ensures exponent: \result == PHIBAL_OK ==>
-      \forall real p; in{Pre}(a, p) && renyi_valid(p) ==> in(&w->excess, renyi_exponent(p)); */
 static phibal_status set_scale(renyi_work *w, const phibal_enclosure *a,
                                const phibal_enclosure *y) {
   //@ assert use_enclosure;
@@ -27,39 +15,14 @@ static phibal_status set_scale(renyi_work *w, const phibal_enclosure *a,
 }
 
 /* What z and x have in common, which is not nothing. */
-/*@ requires output(z) && input(x) && \separated(z, x) && \exists real r; in(z, r) && in(x, r);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z) && only_written{Pre, Here}(z);
-    ensures \forall real r; in{Pre}(z, r) && in{Pre}(x, r) ==> in(z, r); */
 static void intersect(phibal_enclosure *z, const phibal_enclosure *x) {
   //@ assert open_enclosure;
   mpfr_max(z->lo, z->lo, x->lo, MPFR_RNDD);
   mpfr_min(z->hi, z->hi, x->hi, MPFR_RNDU);
 }
 
-/*@ // there is a scale r, and a price y < 0 at the point
-    predicate has_price{L}(renyi_work *w) =
-      \exists real r, y; in(&w->b, r) && in(&w->point, y) && y < 0.0;
-    // of all of them, q(r, y) is in x
-    predicate price_input{L}(renyi_work *w, real r, real y) =
-      in(&w->b, r) && r < 0.0 && in(&w->point, y) && y < 0.0;
-*/
-
 /* w->t[0] = (r - y)/y, which is the ratio in w->t[0] less 1: its enclosure, which has y once,
    bounds this one, which has it twice. */
-/*@ requires work_output(w) && has_price(w);
-    requires \forall real r, y; in(&w->b, r) && in(&w->point, y) && y < 0.0 ==>
-      in(&w->t[0], over(r, y));
-    terminates \true;
-    exits \false;
-    assigns w->t[0], w->t[1];
-    ensures enclosure(&w->t[0]);
-    ensures enclosure(&w->t[1]);
-    ensures only_two_written{Pre, Here}(&w->t[0], &w->t[1]);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r, y; in{Pre}(&w->b, r) &&
-      in{Pre}(&w->point, y) && y < 0.0 ==> in(&w->t[0], over(r, y) - 1.0); */
 static phibal_status ratio_less_one(renyi_work *w) {
   //@ assert use_enclosure && open_times;
   add_integer(&w->t[1], &w->t[0], -1);
@@ -78,17 +41,6 @@ static phibal_status ratio_less_one(renyi_work *w) {
 }
 
 /* The power near a ratio of 1, which is in w->t[0]. */
-/*@ requires work_output(w) && has_price(w);
-    requires \forall real r, y; in(&w->b, r) && in(&w->point, y) && y < 0.0 ==>
-      in(&w->t[0], over(r, y));
-    terminates \true;
-    exits \false;
-    assigns w->t[0], w->t[1];
-    ensures enclosure(&w->t[0]);
-    ensures enclosure(&w->t[1]);
-    ensures only_two_written{Pre, Here}(&w->t[0], &w->t[1]);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, y; in{Pre}(&w->excess, c) &&
-      price_input{Pre}(w, r, y) ==> in(&w->t[0], renyi_weight(c, r, y)); */
 static phibal_status weight_near_one(renyi_work *w) {
   //@ assert use_enclosure && use_exp && use_renyi_dual;
   TRY(ratio_less_one(w));
@@ -108,10 +60,6 @@ static phibal_status weight_near_one(renyi_work *w) {
 }
 
 /* x is certain to be near 1. */
-/*@ requires input(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing; */
 static bool is_near_one(const phibal_enclosure *x) {
   return is_between(x, 0.5, 2.0);
 }
@@ -119,15 +67,6 @@ static bool is_near_one(const phibal_enclosure *x) {
 /* w->t[0] = (r/y)^c for y < 0 in w->point. c grows without bound as a -> 1, and with it what an
    error of the ratio does; near a ratio of 1, where prices then lie, log1p((r - y)/y) has none to
    speak of. */
-/*@ requires work_output(w) && has_price(w);
-    terminates \true;
-    exits \false;
-    assigns w->t[0], w->t[1];
-    ensures enclosure(&w->t[0]);
-    ensures enclosure(&w->t[1]);
-    ensures only_two_written{Pre, Here}(&w->t[0], &w->t[1]);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, y; in{Pre}(&w->excess, c) &&
-      price_input{Pre}(w, r, y) ==> in(&w->t[0], renyi_weight(c, r, y)); */
 static phibal_status weight_of_one(renyi_work *w) {
   //@ assert use_enclosure && use_renyi_dual && open_raised && open_times;
   TRY(phibal_enclosure_div(&w->t[0], &w->b, &w->point));
@@ -145,19 +84,6 @@ static phibal_status weight_of_one(renyi_work *w) {
 }
 
 /* Adds to w->sum the weight of one price's lower (upper) end. */
-/*@ requires work_output(w) && input(y) && bounded(y) && \separated(y, w);
-    requires \exists real r; in(&w->b, r);
-    requires \exists real q; end(y, upper, q) && q < 0.0;
-    terminates \true;
-    exits \false;
-    assigns w->sum, w->point, w->t[0 .. 1];
-    ensures work_output(w);
-    ensures only_work_written{Pre, Here}(w);
-    ensures same{Pre, Here}(&w->b);
-    ensures same{Pre, Here}(&w->excess);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, q, s; in{Pre}(&w->excess, c) &&
-      in{Pre}(&w->b, r) && r < 0.0 && end{Pre}(y, upper, q) && q < 0.0 && in{Pre}(&w->sum, s) ==>
-        in(&w->sum, s + renyi_weight(c, r, q)); */
 static phibal_status add_weight(renyi_work *w, const phibal_enclosure *y, bool upper) {
   //@ assert use_enclosure && use_end;
   //@ assert argument: input(y + 0) && bounded(y + 0) && \separated(y + 0, w);
@@ -167,19 +93,6 @@ static phibal_status add_weight(renyi_work *w, const phibal_enclosure *y, bool u
 }
 
 /* w->sum = sum_e (r/y_e)^c at the lower (upper) ends of y, all negative. */
-/*@ requires work_input(a, n, y, w) && 1 <= n;
-    requires \forall sequence s; ends(y, n, upper, s) ==> all_negative(s, n);
-    terminates \true;
-    exits \false;
-    assigns *w;
-    ensures work_output(w);
-    ensures only_work_written{Pre, Here}(w);
-    ensures scale: \result == PHIBAL_OK ==> \forall real r; end{Pre}(y + 0, 0, r) ==> in(&w->b, r);
-    ensures exponent: \result == PHIBAL_OK ==>
-      \forall real p; in{Pre}(a, p) ==> in(&w->excess, renyi_exponent(p));
-    ensures sum: \result == PHIBAL_OK ==> \forall real p, r, sequence s;
-      ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) && r < 0.0 ==>
-        in(&w->sum, renyi_weights(p, r, s, n)); */
 static phibal_status add_weights(const phibal_enclosure *a, size_t n, const phibal_enclosure *y,
                                  bool upper, renyi_work *w) {
   //@ assert use_enclosure && use_end && use_ends;
@@ -218,15 +131,6 @@ static phibal_status add_weights(const phibal_enclosure *a, size_t n, const phib
 }
 
 /* w->t[0] = c (log(c/(-r)) - 1). */
-/*@ requires work_output(w);
-    terminates \true;
-    exits \false;
-    assigns w->t[0];
-    ensures enclosure(&w->t[0]);
-    ensures only_written{Pre, Here}(&w->t[0]);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real c, r; in{Pre}(&w->excess, c) &&
-      0.0 < c && in{Pre}(&w->b, r) && r < 0.0 ==>
-        in(&w->t[0], renyi_scale_part(c, r)); */
 static phibal_status scale_part(renyi_work *w) {
   //@ assert use_enclosure && open_times && use_renyi_dual && open_renyi_scaled;
   phibal_enclosure_neg(&w->t[0], &w->b);
@@ -247,18 +151,6 @@ static phibal_status scale_part(renyi_work *w) {
 
 /* z = phi* at the lower (upper) ends of y, all negative:
    c (log c - 1) + log sum_e (-y_e)^(-c) = c (log(c/(-r)) - 1) + log sum_e (r/y_e)^c. */
-/*@ requires work_input(a, n, y, w) && 1 <= n && output(z);
-    requires z == &w->total || \separated(z, w);
-    requires \forall sequence s; ends(y, n, upper, s) ==> all_negative(s, n);
-    requires \forall real r; end(y + 0, 0, r) ==> r < 0.0;
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures work_output(w);
-    ensures only_with_work_written{Pre, Here}(z, w);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s;
-      ends_chosen{Pre}(a, n, y, upper, p, s) ==> in(z, renyi_conjugate(p, s, n)); */
 static phibal_status conjugate_at_ends(phibal_enclosure *z, const phibal_enclosure *a, size_t n,
                                        const phibal_enclosure *y, bool upper, renyi_work *w) {
   //@ assert use_enclosure && use_ends && use_renyi_dual;
@@ -306,11 +198,6 @@ static phibal_status conjugate_at_ends(phibal_enclosure *z, const phibal_enclosu
 }
 
 /* Whether the lower (upper) ends of y are not all negative. */
-/*@ requires vector_input(y, n) && vector_bounded(y, n);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \forall sequence s; ends(y, n, upper, s) ==> (\result <==> !all_negative(s, n)); */
 static bool has_nonnegative(size_t n, const phibal_enclosure *y, bool upper) {
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant negative: \forall sequence s; ends(y, n, upper, s) ==> all_negative(s, e);
@@ -321,16 +208,6 @@ static bool has_nonnegative(size_t n, const phibal_enclosure *y, bool upper) {
   return false;
 }
 
-/*@ requires work_input(a, n, y, w) && 1 <= n && result_output(z, a, n, y, w);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures work_output(w);
-    ensures only_with_work_written{Pre, Here}(z, w);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s;
-      members_chosen{Pre}(a, n, y, p, s) ==>
-        (all_negative(s, n) ? in(z, renyi_conjugate(p, s, n)) : in_plus(z)); */
 static phibal_status conjugate_over(phibal_enclosure *z, const phibal_enclosure *a, size_t n,
                                     const phibal_enclosure *y, renyi_work *w) {
   //@ assert use_enclosure && use_end && use_ends;
@@ -397,26 +274,7 @@ phibal_status renyi_conjugate(const phibal_enclosure *a, size_t n, const phibal_
   return status;
 }
 
-/*@ predicate negative_input{L}(phibal_enclosure *a, integer n, phibal_enclosure *y,
-                                renyi_work *w) =
-      work_input(a, n, y, w) && 1 <= n && \forall integer i; 0 <= i < n ==> negative(y + i);
-*/
-
 /* w->t[0] = (r/y)^c, and y in w->point. */
-/*@ requires work_output(w) && input(y) && bounded(y) && negative(y) && \separated(y, w);
-    requires \exists real r; in(&w->b, r);
-    terminates \true;
-    exits \false;
-    assigns w->point, w->t[0 .. 1];
-    ensures work_output(w);
-    ensures only_work_written{Pre, Here}(w);
-    ensures same{Pre, Here}(&w->b);
-    ensures same{Pre, Here}(&w->excess);
-    ensures same{Pre, Here}(&w->sum);
-    ensures point: \forall real q; in{Pre}(y, q) ==> in(&w->point, q);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, q; in{Pre}(&w->excess, c) &&
-      in{Pre}(&w->b, r) && r < 0.0 && in{Pre}(y, q) ==>
-        in(&w->t[0], renyi_weight(c, r, q)); */
 static phibal_status weight_over(renyi_work *w, const phibal_enclosure *y) {
   //@ assert use_enclosure && use_end;
   //@ assert member: \exists real q; in(y, q) && q < 0.0;
@@ -425,19 +283,6 @@ static phibal_status weight_over(renyi_work *w, const phibal_enclosure *y) {
 }
 
 /* w->sum = sum_e (r/y_e)^c. */
-/*@ requires negative_input(a, n, y, w);
-    terminates \true;
-    exits \false;
-    assigns *w;
-    ensures work_output(w);
-    ensures only_work_written{Pre, Here}(w);
-    ensures scale: \result == PHIBAL_OK ==>
-      \exists real r; r < 0.0 && in(&w->b, r) && end{Pre}(y + 0, 0, r);
-    ensures exponent: \result == PHIBAL_OK ==>
-      \forall real p; in{Pre}(a, p) ==> in(&w->excess, renyi_exponent(p));
-    ensures sum: \result == PHIBAL_OK ==> \forall real p, r, sequence s;
-      members_chosen{Pre}(a, n, y, p, s) && end{Pre}(y + 0, 0, r) ==>
-        in(&w->sum, renyi_weights(p, r, s, n)); */
 static phibal_status weights_over(const phibal_enclosure *a, size_t n, const phibal_enclosure *y,
                                   renyi_work *w) {
   //@ assert use_enclosure && use_end && use_ends;
@@ -474,20 +319,6 @@ static phibal_status weights_over(const phibal_enclosure *a, size_t n, const phi
 }
 
 /* z = (c/(-y)) (r/y)^c / w->sum. */
-/*@ requires work_output(w) && input(y) && bounded(y) && negative(y) && \separated(y, w);
-    requires output(z) && \separated(z, w) && \exists real r; in(&w->b, r);
-    terminates \true;
-    exits \false;
-    assigns *z, w->point, w->t[0 .. 1];
-    ensures enclosure(z);
-    ensures work_output(w);
-    ensures only_with_work_written{Pre, Here}(z, w);
-    ensures same{Pre, Here}(&w->b);
-    ensures same{Pre, Here}(&w->excess);
-    ensures same{Pre, Here}(&w->sum);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, q, s; in{Pre}(&w->excess, c) &&
-      in{Pre}(&w->b, r) && r < 0.0 && in{Pre}(y, q) && in{Pre}(&w->sum, s) && s != 0.0 ==>
-        in(z, renyi_share(c, r, q, s)); */
 static phibal_status conjugate_gradient_of_one(phibal_enclosure *z, const phibal_enclosure *y,
                                                renyi_work *w) {
   //@ assert use_enclosure && open_renyi_scaled;
@@ -509,16 +340,6 @@ static phibal_status conjugate_gradient_of_one(phibal_enclosure *z, const phibal
 
 /* (c/(-y_e)) (r/y_e)^c / sum_j (r/y_j)^c. Interval arithmetic as it stands: it grows with y_e and
    falls with the others, so that ends do not pair. */
-/*@ requires negative_input(a, n, y, w) && results_output(z, a, n, y, w);
-    terminates \true;
-    exits \false;
-    assigns z[0 .. n - 1], *w;
-    ensures vector_output(z, n);
-    ensures work_output(w);
-    ensures only_results_written{Pre, Here}(z, n, w);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer i;
-      members_chosen{Pre}(a, n, y, p, s) && 0 <= i < n ==>
-        in(z + i, renyi_conjugate_gradient(p, s, n, i)); */
 static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_enclosure *a,
                                              size_t n, const phibal_enclosure *y, renyi_work *w) {
   //@ assert use_enclosure && use_renyi_dual;
@@ -574,11 +395,6 @@ static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_e
   return PHIBAL_OK;
 }
 
-/*@ requires vector_input(y, n) && vector_bounded(y, n);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK ==> \forall integer i; 0 <= i < n ==> negative(y + i); */
 static phibal_status require_negative(const char *function, size_t n, const phibal_enclosure *y) {
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant checked: \forall integer i; 0 <= i < e ==> negative(y + i);

@@ -1,20 +1,8 @@
 /* From points to intervals: the range of a function over [lo, hi] from its values at the ends, by
    the shape of its graph. */
 #include "potentials.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/point_shapes.h>
-#endif
+#include <phibal/acsl/contracts/inside/potentials/shape_static.h>
 
-/*@ // nothing but t[0..4] was written between A and B, as far as enclosures go
-    predicate only_scratch_written{A, B}(phibal_enclosure *t) =
-      \forall phibal_enclosure *r; \valid_read{A}(r) && apart_from_scratch(r, t) ==> same{A, B}(r);
-*/
-
-/*@ requires \valid(t + (0 .. 4)) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 4];
-    ensures scratch(t) && only_scratch_written{Pre, Here}(t); */
 static void scratch_init(phibal_enclosure *t, mpfr_prec_t precision) {
   //@ assert use_enclosure;
   phibal_enclosure_init(&t[0], precision);
@@ -24,11 +12,6 @@ static void scratch_init(phibal_enclosure *t, mpfr_prec_t precision) {
   phibal_enclosure_init(&t[4], precision);
 }
 
-/*@ requires scratch(t);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 4];
-    ensures only_scratch_written{Pre, Here}(t); */
 static void scratch_clear(phibal_enclosure *t) {
   //@ assert use_enclosure;
   phibal_enclosure_clear(&t[0]);
@@ -54,10 +37,6 @@ void workspace_clear(workspace *w) {
   scratch_clear(w->scratch);
 }
 
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == (a > b ? a : b); */
 static mpfr_prec_t larger(mpfr_prec_t a, mpfr_prec_t b) {
   return a > b ? a : b;
 }
@@ -75,14 +54,6 @@ mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_
   return guarded_precision(precision);
 }
 
-/*@ requires family(s) && function(f);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == SHAPE_MONOTONE ==> monotone_point(s, f);
-    ensures \result == SHAPE_EVEN ==> even_point(s, f);
-    ensures \result == SHAPE_CONVEX ==> convex_point(s, f);
-    ensures \result == SHAPE_MONOTONE || \result == SHAPE_EVEN || \result == SHAPE_CONVEX; */
 static graph_shape shape_of(scalar_family s, scalar_function f) {
   bool entropy = s == FAMILY_NEGENTROPY || s == FAMILY_TSALLIS, softplus = s == FAMILY_SOFTPLUS;
   switch (f) {
@@ -99,27 +70,6 @@ static graph_shape shape_of(scalar_family s, scalar_function f) {
   return SHAPE_MONOTONE;
 }
 
-/*@ // a real number's place, apart from what a graph writes
-    predicate end_input{L}(mpfr_srcptr x, phibal_enclosure *z, workspace *w) =
-      readable_number(x) && mkind(x->number) == 0 && roomy(&w->point, mprec(x->number)) &&
-      \separated(x, z) && \separated(x, &w->point) &&
-      \separated(x, &w->near) && \separated(x, &w->far) && \separated(x, &w->scratch[0]) &&
-      \separated(x, &w->scratch[1]) && \separated(x, &w->scratch[2]) &&
-      \separated(x, &w->scratch[3]) && \separated(x, &w->scratch[4]);
-*/
-
-/*@ requires family(s) && function(f) && parameter_input(a, s) && workspace_output(w);
-    requires z == &w->near || z == &w->far;
-    requires end_input(x, z, w) && apart_from_workspace(a, w);
-    terminates \true;
-    exits \false;
-    assigns *z, w->point, w->scratch[0 .. 4];
-    ensures workspace_output(w) && room_kept{Pre, Here}(&w->point);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, z) &&
-      \separated(r, &w->point) && apart_from_scratch(r, &w->scratch[0]) ==> same{Pre, Here}(r);
-    ensures x->number == \old(x->number);
-    ensures \result == PHIBAL_OK ==> \forall real p; chosen{Pre}(s, a, p) ==>
-      holds(z, s, f, p, mval(x->number)) && point_defined(s, f, p, mval(x->number)); */
 static phibal_status value_at(scalar_family s, scalar_function f, phibal_enclosure *z,
                               mpfr_srcptr x, const phibal_enclosure *a, workspace *w) {
   //@ assert use_enclosure && use_room && open_order;
@@ -128,10 +78,6 @@ static phibal_status value_at(scalar_family s, scalar_function f, phibal_enclosu
 }
 
 /* The status of values at two points of x: outside the domain if both are, else open if one is. */
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK <==> near == PHIBAL_OK && far == PHIBAL_OK; */
 static phibal_status join(phibal_status near, phibal_status far) {
   if ((near == PHIBAL_ERROR_DOMAIN) == (far == PHIBAL_ERROR_DOMAIN))
     return near != PHIBAL_OK ? near : far;
@@ -139,35 +85,12 @@ static phibal_status join(phibal_status near, phibal_status far) {
 }
 
 /* z = near. */
-/*@ requires output(z) && input(near) && \separated(z, near);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z);
-    ensures only_written{Pre, Here}(z);
-    ensures \forall workspace *w; workspace_output{Pre}(w) && apart_from_workspace(z, w) ==>
-      workspace_output(w);
-    ensures \forall integer s, f, real a, x; holds{Pre}(near, s, f, a, x) ==> holds(z, s, f, a, x);
-    ensures \forall integer s, f, real a, x, r; holds{Pre}(near, s, f, a, x) &&
-      point_between(s, f, a, x, r, x) ==> holds(z, s, f, a, r); */
 static void set_value(phibal_enclosure *z, const phibal_enclosure *near) {
   //@ assert use_enclosure && open_order;
   phibal_enclosure_set(z, near);
 }
 
 /* z holds what near and far hold, and what is between. */
-/*@ requires output(z) && input(near) && input(far) && \separated(z, near) && \separated(z, far);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z);
-    ensures only_written{Pre, Here}(z);
-    ensures \forall workspace *w; workspace_output{Pre}(w) && apart_from_workspace(z, w) ==>
-      workspace_output(w);
-    ensures \forall integer s, f, real a, x;
-      holds{Pre}(near, s, f, a, x) || holds{Pre}(far, s, f, a, x) ==> holds(z, s, f, a, x);
-    ensures \forall integer s, f, real a, x, r, y; holds{Pre}(near, s, f, a, x) &&
-      holds{Pre}(far, s, f, a, y) && point_between(s, f, a, x, r, y) ==> holds(z, s, f, a, r); */
 static void set_hull(phibal_enclosure *z, const phibal_enclosure *near,
                      const phibal_enclosure *far) {
   //@ assert use_enclosure && open_order && use_plus;
@@ -176,23 +99,6 @@ static void set_hull(phibal_enclosure *z, const phibal_enclosure *near,
 
 /* The hull of the values at two points: the range between them of a function that is monotone
    there for each parameter, whichever way. */
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires end_input(lo, z, w) && end_input(hi, z, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures lo->number == \old(lo->number) && hi->number == \old(hi->number);
-    ensures ends: \result == PHIBAL_OK ==> \forall real p; chosen{Pre}(s, a, p) ==>
-      holds(z, s, f, p, mval(lo->number)) && holds(z, s, f, p, mval(hi->number));
-    ensures defined: \result == PHIBAL_OK ==> \forall real p; chosen{Pre}(s, a, p) ==>
-      point_defined(s, f, p, mval(lo->number)) && point_defined(s, f, p, mval(hi->number));
-    ensures between: \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) &&
-      point_between(s, f, p, mval(lo->number), r, mval(hi->number)) ==> holds(z, s, f, p, r); */
 static phibal_status over_points(scalar_family s, scalar_function f, phibal_enclosure *z,
                                  mpfr_srcptr lo, mpfr_srcptr hi, const phibal_enclosure *a,
                                  workspace *w) {
@@ -219,20 +125,6 @@ static phibal_status over_points(scalar_family s, scalar_function f, phibal_encl
 }
 
 /* Of an even function where x has no members of both signs: between its ends. */
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires even_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
-             apart_from_workspace(x, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    requires nonnegative(x) || nonpositive(x);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) ==>
-      holds(z, s, f, p, r); */
 static phibal_status over_side(scalar_family s, scalar_function f, phibal_enclosure *z,
                                const phibal_enclosure *x, const phibal_enclosure *a, workspace *w) {
   //@ assert use_enclosure && open_enclosure && open_room;
@@ -242,15 +134,6 @@ static phibal_status over_side(scalar_family s, scalar_function f, phibal_enclos
 }
 
 /* Of an even function where it has: between 0 and the end farther from it. */
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires even_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
-             apart_from_workspace(x, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    requires precise(zero, MPFR_PREC_MIN) && point(zero) && in(zero, 0.0) && input(zero) &&
-   \separated(zero, z) && apart_from_workspace(zero, w); terminates \true; exits \false; assigns *z,
-   *w; ensures enclosure(z); ensures workspace_output(w); ensures only_graph_written{Pre, Here}(z,
-   w); ensures room_kept{Pre, Here}(&w->point); ensures \result == PHIBAL_OK ==> \forall real p, r;
-   chosen{Pre}(s, a, p) && in{Pre}(x, r) ==> holds(z, s, f, p, r); */
 static phibal_status over_farther(scalar_family s, scalar_function f, phibal_enclosure *z,
                                   const phibal_enclosure *zero, const phibal_enclosure *x,
                                   const phibal_enclosure *a, workspace *w) {
@@ -263,19 +146,6 @@ static phibal_status over_farther(scalar_family s, scalar_function f, phibal_enc
   return status;
 }
 
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires even_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
-             apart_from_workspace(x, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) ==>
-      holds(z, s, f, p, r); */
 static phibal_status over_both_sides(scalar_family s, scalar_function f, phibal_enclosure *z,
                                      const phibal_enclosure *x, const phibal_enclosure *a,
                                      workspace *w) {
@@ -287,19 +157,6 @@ static phibal_status over_both_sides(scalar_family s, scalar_function f, phibal_
   return status;
 }
 
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires even_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
-             apart_from_workspace(x, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) ==>
-      holds(z, s, f, p, r); */
 static phibal_status over_even(scalar_family s, scalar_function f, phibal_enclosure *z,
                                const phibal_enclosure *x, const phibal_enclosure *a, workspace *w) {
   //@ assert use_enclosure && open_enclosure;
@@ -307,34 +164,7 @@ static phibal_status over_even(scalar_family s, scalar_function f, phibal_enclos
   return over_both_sides(s, f, z, x, a, w);
 }
 
-/*@ // z's upper end bounds f(r)
-    predicate below_ends{L}(phibal_enclosure *z, integer s, integer f, real a, real r) =
-      (point_inside(s, f, a, r) && above(z->hi[0].number, point_value(s, f, a, r))) ||
-      (!point_inside(s, f, a, r) && point_infinite(s, f, a, r) && in_plus(z));
-    // x lies on one side of m
-    predicate beside_turn{L}(phibal_enclosure *x, real m) =
-      mval(x->hi[0].number) <= m || m <= mval(x->lo[0].number);
-*/
-
 /* Between the values at the ends: above none, and the range on one side of the minimiser. */
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires convex_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
-             apart_from_workspace(x, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures bounded: \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) &&
-      in{Pre}(x, r) ==> below_ends(z, s, f, p, r);
-    ensures side: \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) &&
-      in{Pre}(x, r) && beside_turn{Pre}(x, point_value(s, dual_gradient(f), p, 0.0)) ==>
-      holds(z, s, f, p, r);
-    ensures exact: \result == PHIBAL_OK && exact{Pre}(x) ==> \forall real p, r;
-      chosen{Pre}(s, a, p) && in{Pre}(x, r) ==> holds(z, s, f, p, r); */
 static phibal_status over_ends(scalar_family s, scalar_function f, phibal_enclosure *z,
                                const phibal_enclosure *x, const phibal_enclosure *a, workspace *w) {
   //@ assert use_enclosure && open_enclosure && open_room;
@@ -348,62 +178,23 @@ static phibal_status over_ends(scalar_family s, scalar_function f, phibal_enclos
 }
 
 /* All of x is on one side of the minimiser, wherever in its enclosure that is. */
-/*@ requires input(x) && bounded(x) && input(turn);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result ==> \forall real m; in(turn, m) ==> beside_turn(x, m); */
 static bool is_beside(const phibal_enclosure *x, const phibal_enclosure *turn) {
   //@ assert open_enclosure;
   return mpfr_less_p(x->hi, turn->lo) || mpfr_greater_p(x->lo, turn->hi);
 }
 
 /* z's lower end goes down to least's; a workspace beside it stays what it is. */
-/*@ requires output(z) && input(least) && \separated(z, least);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z);
-    ensures only_written{Pre, Here}(z);
-    ensures \forall integer s, f, real a, r, v; below_ends{Pre}(z, s, f, a, r) &&
-      in{Pre}(least, v) && v <= point_value(s, f, a, r) ==> holds(z, s, f, a, r);
-    ensures \forall integer s, f, real a, r; below_ends{Pre}(z, s, f, a, r) &&
-      !point_inside(s, f, a, r) ==> holds(z, s, f, a, r); */
 static void lower_end(phibal_enclosure *z, const phibal_enclosure *least) {
   //@ assert open_enclosure;
   mpfr_min(z->lo, z->lo, least->lo, MPFR_RNDD);
 }
 
-/*@ requires output(z) && input(least) && \separated(z, least);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z);
-    ensures only_written{Pre, Here}(z);
-    ensures \forall workspace *w; workspace_output{Pre}(w) && apart_from_workspace(z, w) ==>
-      workspace_output(w);
-    ensures \forall integer s, f, real a, r, v; below_ends{Pre}(z, s, f, a, r) &&
-      in{Pre}(least, v) && v <= point_value(s, f, a, r) ==> holds(z, s, f, a, r);
-    ensures \forall integer s, f, real a, r; below_ends{Pre}(z, s, f, a, r) &&
-      !point_inside(s, f, a, r) ==> holds(z, s, f, a, r); */
 static void lower(phibal_enclosure *z, const phibal_enclosure *least) {
   //@ assert use_enclosure;
   lower_end(z, least);
 }
 
 /* z, bounded above by the ends, is bounded below by the least value; 0 is in the workspace. */
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires convex_point(s, f) && point(&w->point) && in(&w->point, 0.0);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) &&
-      below_ends{Pre}(z, s, f, p, r) ==> holds(z, s, f, p, r); */
 static phibal_status lower_to_least(scalar_family s, scalar_function f, phibal_enclosure *z,
                                     const phibal_enclosure *a, workspace *w) {
   //@ assert use_enclosure && use_room && use_plus;
@@ -423,19 +214,6 @@ static phibal_status lower_to_least(scalar_family s, scalar_function f, phibal_e
 }
 
 /* Convexity: greatest at an end; least at an end too, unless the minimiser may lie between. */
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires convex_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
-             apart_from_workspace(x, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) ==>
-      holds(z, s, f, p, r); */
 static phibal_status over_convex(scalar_family s, scalar_function f, phibal_enclosure *z,
                                  const phibal_enclosure *x, const phibal_enclosure *a,
                                  workspace *w) {
@@ -461,31 +239,12 @@ static phibal_status over_convex(scalar_family s, scalar_function f, phibal_encl
 }
 
 /* The gradient of lp at p = 1 jumps at 0: whether that is between the ends of x. */
-/*@ requires input(x) && bounded(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures !\result ==> \forall real r; in(x, r) && jump(s, f, r) ==>
-      mval(x->lo[0].number) == r || mval(x->hi[0].number) == r; */
 static bool jumps_between(scalar_family s, scalar_function f, const phibal_enclosure *x) {
   //@ assert open_enclosure;
   return s == FAMILY_LP_ONE && f == FUNCTION_GRADIENT && mpfr_sgn(x->lo) < 0 && mpfr_sgn(x->hi) > 0;
 }
 
 /* Of a monotone function: between its ends. */
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires monotone_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
-             apart_from_workspace(x, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) ==>
-      holds(z, s, f, p, r); */
 static phibal_status over_monotone(scalar_family s, scalar_function f, phibal_enclosure *z,
                                    const phibal_enclosure *x, const phibal_enclosure *a,
                                    workspace *w) {

@@ -1,22 +1,13 @@
 /* (P3) phi(x) = |x| - delta log(|x|/delta + 1). */
 #include "potentials.h"
-#include "enclosure_success.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/point_steps.h>
-#endif
+#include <phibal/acsl/contracts/inside/enclosure_success.h>
+#include <phibal/acsl/contracts/inside/potentials/soft_l1_static.h>
 
 /* Below 2^-(precision + this) two terms of the series say all that the precision can hold. */
 enum { SERIES_MARGIN = 8 };
 
 /* z holds g(s) = s - log(1+s) for |s| < 1/2 so small that the direct difference would need far more
    bits: |g(s) - s^2/2| <= |s|^3/3 (1 + |s| + |s|^2 + ...) <= |s|^3. */
-/*@ requires output(z) && readable_number(s) && \separated(z, s);
-    requires mkind(s->number) == 0 && \abs(mval(s->number)) < 0.5;
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z) && only_written{Pre, Here}(z);
-    ensures meaning: \forall real r; mreal(\old(s->number), r) ==> in(z, remainder(r)); */
 static void remainder_of_small(phibal_enclosure *z, mpfr_srcptr s) {
   //@ assert powers: open_enclosure && use_remainder && power_of_two(1) == 2.0;
   mpfr_t cube;
@@ -40,14 +31,6 @@ static void remainder_of_small(phibal_enclosure *z, mpfr_srcptr s) {
 }
 
 /* z holds g(s), by a logarithm of so many bits. */
-/*@ requires output(z) && readable_number(s) && \separated(z, s);
-    requires mkind(s->number) == 0 && mval(s->number) > -1.0;
-    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z) && only_written{Pre, Here}(z);
-    ensures meaning: \forall real r; mreal(\old(s->number), r) ==> in(z, remainder(r)); */
 static void remainder_by_log1p(phibal_enclosure *z, mpfr_srcptr s, mpfr_prec_t precision) {
   //@ assert open_enclosure && open_remainder;
   mpfr_t logarithm;
@@ -62,13 +45,6 @@ static void remainder_by_log1p(phibal_enclosure *z, mpfr_srcptr s, mpfr_prec_t p
 /* z holds g(s) for one s, and is +inf for s <= -1 and for s = +inf. Where |s| = 2^e is small, g is
    about s^2/2 = s 2^(e-1): the difference loses 1-e leading bits relative to s, and the logarithm
    is taken with as many more. No number has a quarter of the greatest precision. */
-/*@ requires output(z) && readable_number(s) && \separated(z, s);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z) && only_written{Pre, Here}(z);
-    ensures meaning: \forall real r; mreal(\old(s->number), r) && r > -1.0 ==> in(z, remainder(r));
-    ensures limit: mkind(\old(s->number)) != 0 || mval(\old(s->number)) <= -1.0 ==> in_plus(z); */
 static void remainder_at(phibal_enclosure *z, mpfr_srcptr s) {
   //@ assert open_enclosure && open_remainder;
   if (mpfr_zero_p(s)) {
@@ -92,14 +68,6 @@ static void remainder_at(phibal_enclosure *z, mpfr_srcptr s) {
 
 /* z = s - log(1+s) for s in (-1, 0] or in [0, inf), on each of which it is monotone; t is a
    temporary. Taken at both ends of s, which would else count twice and not cancel. */
-/*@ requires output(z) && output(t) && input(s);
-    requires \separated(z, s) && \separated(t, s) && \separated(z, t);
-    requires nonnegative(s) || nonpositive(s);
-    terminates \true;
-    exits \false;
-    assigns *z, *t;
-    ensures enclosure(z) && enclosure(t) && only_two_written{Pre, Here}(z, t);
-    ensures meaning: \forall real r; in{Pre}(s, r) && r > -1.0 ==> in(z, remainder(r)); */
 static void remainder_of_log1p(phibal_enclosure *z, const phibal_enclosure *s,
                                phibal_enclosure *t) {
   //@ assert open_enclosure && use_enclosure && use_remainder;
@@ -121,8 +89,6 @@ static void remainder_of_log1p(phibal_enclosure *z, const phibal_enclosure *s,
 }
 
 /* delta (s - log(1+s)), s = |x/delta|. */
-/*@ terminates always;
-    ensures success: positive{Pre}(delta) && bounded{Pre}(delta) ==> \result == PHIBAL_OK; */
 phibal_status soft_l1_value(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_soft_l1;
@@ -138,8 +104,6 @@ phibal_status soft_l1_value(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* It and the second derivative fail only where |x| + delta, rounded outward, holds 0. */
-/*@ terminates always;
-    ensures success: positive{Pre}(delta) ==> \result == PHIBAL_OK || in(t + 0, 0.0); */
 phibal_status soft_l1_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_signs;
@@ -150,9 +114,6 @@ phibal_status soft_l1_gradient(phibal_enclosure *z, const phibal_enclosure *x,
   return phibal_enclosure_div(z, x, &t[0]);
 }
 
-/*@ terminates always;
-    ensures success: positive{Pre}(delta) && bounded{Pre}(delta) ==>
-      \result == PHIBAL_OK || in(t + 0, 0.0) || !bounded(t + 0); */
 phibal_status soft_l1_second(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_signs;
@@ -169,8 +130,6 @@ phibal_status soft_l1_second(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* delta (s - log(1+s)), s = -|y|: +inf from |y| = 1 on. */
-/*@ terminates always;
-    ensures success: positive{Pre}(delta) && bounded{Pre}(delta) ==> \result == PHIBAL_OK; */
 phibal_status soft_l1_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
                                 const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_soft_l1;
@@ -189,10 +148,6 @@ phibal_status soft_l1_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
   return phibal_enclosure_mul(z, z, delta);
 }
 
-/*@ terminates always;
-    ensures success: positive{Pre}(delta) && bounded{Pre}(delta) &&
-      (\forall real r; in{Pre}(y, r) ==> \abs(r) < 1.0) ==>
-        \result == PHIBAL_OK || in(t + 1, 0.0) || !bounded(t + 1); */
 phibal_status soft_l1_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
                                          const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure;

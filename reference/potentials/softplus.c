@@ -1,18 +1,9 @@
 /* (P9) phi(x) = log(1 + e^x); its conjugate is the binary negative entropy. */
 #include "potentials.h"
-#include "enclosure_success.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/point_steps.h>
-#endif
+#include <phibal/acsl/contracts/inside/enclosure_success.h>
+#include <phibal/acsl/contracts/inside/potentials/softplus_static.h>
 
 /* z = exp(-|x|); uses t[0]. */
-/*@ requires input(x) && scratch(t) && z == t + 1 && apart_from_scratch(x, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0];
-    ensures enclosure(z) && scratch(t) && only_scratch_written{Pre, Here}(t);
-    ensures meaning: \forall real r; in{Pre}(x, r) ==> in(z, decay(r));
-    ensures sign: nonnegative(z); */
 static void decay(phibal_enclosure *z, const phibal_enclosure *x, phibal_enclosure *t) {
   //@ assert use_enclosure && open_decay && use_exp;
   phibal_enclosure_abs(&t[0], x);
@@ -66,25 +57,12 @@ phibal_status softplus_second(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* How a point compares with 1: negative, 0, positive. */
-/*@ requires input(x) && point(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \forall real r; in(x, r) ==> (\result < 0 <==> r < 1.0) && (\result > 0 <==> r > 1.0);
- */
 static int compare_with_one(const phibal_enclosure *x) {
   //@ assert open_enclosure;
   return mpfr_cmp_si(x->lo, 1);
 }
 
 /* y log y + (1-y) log(1-y) for 0 < y < 1, both terms negative. */
-/*@ requires point_arguments(z, y, y, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && 0.0 < r < 1.0 ==>
-      in(z, r * \log(r) + (1.0 - r) * \log(1.0 + -r)); */
 static phibal_status binary_entropy(phibal_enclosure *z, const phibal_enclosure *y,
                                     phibal_enclosure *t) {
   //@ assert use_enclosure;
@@ -125,14 +103,6 @@ phibal_status softplus_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
 }
 
 /* log1p((2y-1)/(1-y)) for 0 < y < 1: near y = 1/2, where log y - log(1-y) cancels. */
-/*@ requires point_arguments(z, y, y, t);
-    requires \forall real r; in(y, r) ==> 0.0 < r < 1.0;
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real a, r; in{Pre}(y, r) ==>
-      in(z, softplus_conjugate_gradient(a, r)); */
 static phibal_status logit_near_half(phibal_enclosure *z, const phibal_enclosure *y,
                                      phibal_enclosure *t) {
   //@ assert use_enclosure && use_softplus;
@@ -149,14 +119,6 @@ static phibal_status logit_near_half(phibal_enclosure *z, const phibal_enclosure
 }
 
 /* log y - log(1-y) for 0 < y < 1. */
-/*@ requires point_arguments(z, y, y, t);
-    requires \forall real r; in(y, r) ==> 0.0 < r < 1.0;
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real a, r; in{Pre}(y, r) ==>
-      in(z, softplus_conjugate_gradient(a, r)); */
 static phibal_status logit_split(phibal_enclosure *z, const phibal_enclosure *y,
                                  phibal_enclosure *t) {
   //@ assert use_enclosure && use_softplus;

@@ -1,19 +1,10 @@
 /* (P5) phi(x) = (x^a - x)/(a-1) on x >= 0. With b = a-1 and the deformed logarithm
    E(x) = (x^b - 1)/b, which tends to log x as b -> 0: phi = x E, phi' = a E + 1. */
 #include "potentials.h"
-#ifdef __FRAMAC__
-#include <phibal/acsl/point_steps.h>
-#endif
+#include <phibal/acsl/contracts/inside/potentials/tsallis_static.h>
 
 /* t[2] = x^b - 1 for x > 0. This cancels where x^b is near 1, and expm1(b log x) does not; away
    from 1 the power is taken, which is exact where it can be. b is t[0]; t[1] is used. */
-/*@ requires input(x) && scratch(t) && apart_from_scratch(x, t);
-    terminates \true;
-    exits \false;
-    assigns t[1 .. 2];
-    ensures scratch_kept{Pre, Here}(t) && same{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real b, r;
-      in{Pre}(t, b) && in{Pre}(x, r) && r > 0.0 ==> in(t + 2, power(r, b) - 1.0); */
 static phibal_status power_less_one(phibal_enclosure *t, const phibal_enclosure *x) {
   //@ assert use_enclosure && use_power && use_exp;
   TRY(phibal_enclosure_log(&t[1], x));
@@ -31,13 +22,6 @@ static phibal_status power_less_one(phibal_enclosure *t, const phibal_enclosure 
 }
 
 /* z = E(x) for x > 0. b is t[0]; t[1], t[2] are used. */
-/*@ requires point_arguments(z, x, x, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[1 .. 2];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real b, r;
-      in{Pre}(t, b) && in{Pre}(x, r) && b != 0.0 && r > 0.0 ==> in(z, deformed_log(b, r)); */
 static phibal_status deformed_log(phibal_enclosure *z, const phibal_enclosure *x,
                                   phibal_enclosure *t) {
   //@ assert use_enclosure && open_deformed_log;
@@ -46,14 +30,6 @@ static phibal_status deformed_log(phibal_enclosure *z, const phibal_enclosure *x
 }
 
 /* x E(x) for x > 0. */
-/*@ requires point_arguments(z, x, a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 2];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==> in(z, tsallis_value(p, r)); */
 static phibal_status value_inside(phibal_enclosure *z, const phibal_enclosure *x,
                                   const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure && use_tsallis;
@@ -68,14 +44,6 @@ static phibal_status value_inside(phibal_enclosure *z, const phibal_enclosure *x
 }
 
 /* a E(x) + 1 for x > 0, a - 1 in t[0]. */
-/*@ requires point_arguments(z, x, a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p) && in(t, p - 1.0);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 2];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==> in(z, tsallis_gradient(p, r)); */
 static phibal_status gradient_inside(phibal_enclosure *z, const phibal_enclosure *x,
                                      const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure && use_tsallis;
@@ -125,11 +93,6 @@ phibal_status tsallis_gradient(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* x is certain to be above 1. */
-/*@ requires input(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result ==> \forall real r; in(x, r) ==> r > 1.0; */
 static bool is_above_one(const phibal_enclosure *x) {
   //@ assert open_enclosure;
   return mpfr_cmp_si(x->lo, 1) > 0;
@@ -156,35 +119,15 @@ phibal_status tsallis_second(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* x without its negative part. */
-/*@ requires output(x);
-    terminates \true;
-    exits \false;
-    assigns *x;
-    ensures enclosure(x) && nonnegative(x) && only_written{Pre, Here}(x);
-    ensures \forall real r; in{Pre}(x, r) ==> in(x, r > 0.0 ? r : 0.0); */
 static void cut_off(phibal_enclosure *x) {
   //@ assert open_enclosure;
   if (mpfr_sgn(x->lo) < 0) mpfr_set_zero(x->lo, 1);
   if (mpfr_sgn(x->hi) < 0) mpfr_set_zero(x->hi, 1);
 }
 
-/*@ // t[0] and t[1] hold b and s, for the parameter a and the point y of state A
-    predicate conjugate_base{A, B}(phibal_enclosure *y, phibal_enclosure *a, phibal_enclosure *t) =
-      (\forall real p; in{A}(a, p) ==> in{B}(t, p - 1.0)) &&
-      (\forall real p, r; in{A}(a, p) && in{A}(y, r) ==> in{B}(t + 1, cut_base(p, r))); */
-
 /* The base s = (1 + b y)/a of the conjugate's powers, its negative part cut off (t[1]); b is t[0].
    With a > 1 a power of positive exponent is then 0 where the supremum is attained at x = 0; with
    a < 1 one of negative exponent is +inf where the supremum is: both as they should be. */
-/*@ requires input(y) && input(a) && scratch(t);
-    requires apart_from_scratch(y, t) && apart_from_scratch(a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 1];
-    ensures scratch_kept{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==>
-      nonnegative(t + 1) && conjugate_base{Pre, Here}(y, a, t); */
 static phibal_status conjugate_base(const phibal_enclosure *y, const phibal_enclosure *a,
                                     phibal_enclosure *t) {
   //@ assert use_enclosure && open_tsallis_dual;
@@ -204,17 +147,6 @@ static phibal_status conjugate_base(const phibal_enclosure *y, const phibal_encl
 
 /* t[3] = log s = log1p(s - 1) near s = 1, with s - 1 = b (y - 1)/a, which keeps every bit as
    b -> 0. */
-/*@ requires input(y) && input(a) && scratch(t);
-    requires apart_from_scratch(y, t) && apart_from_scratch(a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p);
-    requires conjugate_base{Here, Here}(y, a, t);
-    terminates \true;
-    exits \false;
-    assigns t[3];
-    ensures enclosure(t + 3) && only_written{Pre, Here}(t + 3);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(a, p) && in{Pre}(y, r) && cut_base(p, r) > 0.0 ==>
-        in(t + 3, \log(1.0 + tsallis_excess(p, r))); */
 static phibal_status log_near_one(phibal_enclosure *t, const phibal_enclosure *y,
                                   const phibal_enclosure *a) {
   //@ assert use_enclosure && use_tsallis_dual;
@@ -230,16 +162,6 @@ static phibal_status log_near_one(phibal_enclosure *t, const phibal_enclosure *y
 }
 
 /* The power near s = 1: exp(e log s); uses t[3]. */
-/*@ requires point_arguments(z, y, a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p);
-    requires conjugate_base{Here, Here}(y, a, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[3];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, q, r;
-      in{Pre}(a, p) && in{Pre}(t + 2, q) && in{Pre}(y, r) && cut_base(p, r) > 0.0 ==>
-        in(z, power(cut_base(p, r), q)); */
 static phibal_status power_near_one(phibal_enclosure *z, const phibal_enclosure *y,
                                     const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure && use_exp && use_tsallis_dual;
@@ -254,16 +176,6 @@ static phibal_status power_near_one(phibal_enclosure *z, const phibal_enclosure 
 }
 
 /* z = s^e with the base in t[1] and the exponent e (of order 1/b) in t[2]. */
-/*@ requires point_arguments(z, y, a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p);
-    requires conjugate_base{Here, Here}(y, a, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[3];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, q, r;
-      in{Pre}(a, p) && in{Pre}(t + 2, q) && in{Pre}(y, r) ==>
-        (cut_base(p, r) > 0.0 || q >= 0.0 ? in(z, power(cut_base(p, r), q)) : in_plus(z)); */
 static phibal_status conjugate_power(phibal_enclosure *z, const phibal_enclosure *y,
                                      const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure && use_tsallis_dual;
@@ -289,31 +201,16 @@ phibal_status tsallis_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
 }
 
 /* x is certain to be below 1; else, if 1 is no member, it is above 1. */
-/*@ requires input(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result ==> \forall real r; in(x, r) ==> r < 1.0;
-    ensures !\result ==> \forall real r; in(x, r) && r < 1.0 ==> in(x, 1.0); */
 static bool is_below_one(const phibal_enclosure *x) {
   //@ assert open_enclosure;
   return mpfr_cmp_si(x->hi, 1) < 0;
 }
 
 /* Of an x >= 0, whether it begins, whether it ends at 0. */
-/*@ requires input(x) && nonnegative(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures !\result ==> positive(x); */
 static bool begins_at_zero(const phibal_enclosure *x) {
   //@ assert open_enclosure;
   return mpfr_zero_p(x->lo);
 }
-/*@ requires input(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing; */
 static bool ends_at_zero(const phibal_enclosure *x) {
   //@ assert open_enclosure;
   return mpfr_zero_p(x->hi);

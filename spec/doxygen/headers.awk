@@ -1,5 +1,4 @@
-# The filter that Doxygen reads the public headers through: contracts (/*@ ... */) are left out, and
-# the headers' plain comments become Doxygen's.
+# The filter that Doxygen reads the public headers through: their plain comments become Doxygen's.
 #   /* ... */ before a declaration      /** ... */, for all declarations up to the next empty line
 #   code; /* ... */                     code; /**< ... */
 #   lines indented by two more          items of a list
@@ -58,20 +57,7 @@ function said(text) {
   comment = comment text "\n"
 }
 
-FNR == 1 { inside = contract = list = code = empty = shared = 0; comment = "" }
-
-contract {
-  if (/\*\//) contract = 0
-  print ""
-  next
-}
-/^ *\/\*@/ || /[^ ].*\/\*@/ {
-  contract = !/\*\//
-  sub(/\/\*@.*/, "")
-  print
-  next
-}
-{ sub(/\/\/@.*/, "") }
+FNR == 1 { inside = list = code = empty = shared = 0; comment = "" }
 
 inside {
   if (sub(/ *\*\/.*$/, "")) {

@@ -36,39 +36,18 @@ typedef struct phibal_potential {
 /* The smallest mean load a floored potential sees: 2^-126, the smallest normal binary32. */
 #define PHIBAL_SMALLEST_LOAD 0x1p-126f
 
-/*@ predicate known_potential(integer id) = 0 <= id < PHIBAL_POTENTIAL_COUNT;
-    // the row of potential id: which have a parameter, and where it may lie
-    predicate has_parameter(integer id) =
-      id == PHIBAL_POTENTIAL_LP || id == PHIBAL_POTENTIAL_SOFT_L1 ||
-      id == PHIBAL_POTENTIAL_TSALLIS || id == PHIBAL_POTENTIAL_RENYI ||
-      id == PHIBAL_POTENTIAL_PSEUDO_HUBER || id == PHIBAL_POTENTIAL_LOG_COSH;
-    predicate catalogue_row{L}(phibal_potential_info *row, integer id) =
-      \valid_read(row) && \valid_read(row->parameter) &&
-      (row->parameter[0] != 0 <==> has_parameter(id)) &&
-      \is_finite(row->low) && (real)row->low == (id == PHIBAL_POTENTIAL_LP ? 1.0 : 0.0) &&
-      !\is_NaN(row->high) && !\is_minus_infinity(row->high) &&
-      (id == PHIBAL_POTENTIAL_RENYI ==> \is_finite(row->high) && (real)row->high == 1.0);
-*/
-
 /* The row of the catalogue; null for an id that is not in it. */
-/*@ terminates \true;
-    exits \false;
-    assigns \result \from id;
-    ensures known_potential(id) ==> catalogue_row(\result, id);
-    ensures !known_potential(id) ==> \result == \null; */
 const phibal_potential_info *phibal_potential_describe(phibal_potential_id id);
 
 /* Looks a name up and fills in the default parameter. PHIBAL_ERROR_ARGUMENT lists the names. */
 phibal_status phibal_potential_find(const char *name, phibal_potential *potential);
 
 /* PHIBAL_ERROR_ARGUMENT, naming parameter and range, unless the parameter is valid. */
-/*@ requires potential == \null || \valid_read(potential);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_ARGUMENT;
-    ensures potential == \null ==> \result == PHIBAL_ERROR_ARGUMENT; */
 phibal_status phibal_potential_check(const phibal_potential *potential);
+
+#ifdef __FRAMAC__
+#include <phibal/acsl/contracts/potential.h>
+#endif
 
 #ifdef __cplusplus
 }

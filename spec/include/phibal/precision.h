@@ -21,26 +21,14 @@ extern "C" {
 
 /* PHIBAL_ERROR_ARGUMENT unless 1 <= precision <= PHIBAL_MAX_PRECISION; the message begins with
    `who`. */
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures 1 <= precision <= PHIBAL_MAX_PRECISION ==> \result == PHIBAL_OK;
-    ensures precision < 1 || PHIBAL_MAX_PRECISION < precision ==>
-      \result == PHIBAL_ERROR_ARGUMENT; */
 phibal_status phibal_precision_check(const char *who, mpfr_prec_t precision);
 
 /* phibal_enclosure_init, or PHIBAL_ERROR_ARGUMENT: then z is untouched, and not to be cleared. */
-/*@ requires \valid(z);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures 1 <= precision <= PHIBAL_MAX_PRECISION ==> \result == PHIBAL_OK;
-    ensures precision < 1 || PHIBAL_MAX_PRECISION < precision ==>
-      \result == PHIBAL_ERROR_ARGUMENT && same{Pre, Here}(z);
-    ensures \result == PHIBAL_OK ==> enclosure(z) && point(z) && in(z, 0.0);
-    ensures \result == PHIBAL_OK ==> precise(z, precision) && roomy(z, precision);
-    ensures only_written{Pre, Here}(z); */
 phibal_status phibal_enclosure_create(phibal_enclosure *z, mpfr_prec_t precision);
+
+#ifdef __FRAMAC__
+#include <phibal/acsl/contracts/precision.h>
+#endif
 
 #ifdef __cplusplus
 }

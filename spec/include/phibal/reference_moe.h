@@ -20,12 +20,6 @@
 #include <phibal/reference.h>
 #include <phibal/router.h>
 
-#ifdef __FRAMAC__
-#include <phibal/acsl/activation.h>
-#include <phibal/acsl/balance.h>
-#include <phibal/acsl/expert.h>
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -54,97 +48,21 @@ typedef struct phibal_reference_token {
   phibal_enclosure total, mean, magnitude, term, factor, one;
 } phibal_reference_token;
 
-#ifdef __FRAMAC__
-#include <phibal/acsl/token.h>
-#include <phibal/acsl/loads.h>
-#endif
-
 /* PHIBAL_ERROR_ARGUMENT unless 1 <= active <= experts <= PHIBAL_MAX_EXPERTS and precision >= 32;
    PHIBAL_ERROR_MEMORY. After a failure there is nothing to clear. */
-/*@ requires token != \null ==> \valid(token) &&
-      \separated(token, enclosure_heap + (0 .. ENCLOSURE_HEAP_SIZE - 1)) &&
-      \separated(token, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *token, TOKEN_ALLOCATED;
-    ensures \result == PHIBAL_OK ==> token != \null && token_ready(token) &&
-      token->experts == experts && token->active == active;
-    ensures \result == PHIBAL_OK ==> token_in_heap(token);
-    ensures still_in_use{Pre, Here};
-    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      \separated(r, token) ==> same{Pre, Here}(r);
-    ensures new: \result == PHIBAL_OK ==> \forall phibal_enclosure *r;
-      in_use{Pre}(r) && \separated(r, token) ==> token_apart(token, r); */
 phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t experts,
                                           int32_t active, mpfr_prec_t precision);
-/*@ requires token_ready(token);
-    terminates \true;
-    exits \false;
-    assigns token->probability[0 .. 4 * token->experts + 2 * token->active - 1],
-            token->logsumexp, token->logsumexp_terms, token->total, token->mean, token->magnitude,
-            token->term, token->factor, token->one;
-    ensures only_token_written{Pre, Here}(token); */
 void phibal_reference_token_clear(phibal_reference_token *token);
 
 /* (R1) to (R5), (R8) of one token; the token was initialised for router.experts and router.active.
      logits [E], all finite: else PHIBAL_ERROR_NONFINITE names the expert
      bias   [E] or null */
-/*@ requires token == \null || token_ready(token);
-    requires router == \null || \valid_read(router);
-    requires token != \null && logits != \null ==>
-      \valid_read(logits + (0 .. token->experts - 1));
-    requires token != \null && bias != \null ==> \valid_read(bias + (0 .. token->experts - 1));
-    terminates \true;
-    exits \false;
-    assigns token->selection[0 .. token->active - 1], token->score[0 .. token->experts - 1],
-            token->probability[0 .. token->experts - 1], token->gate[0 .. token->active - 1],
-            token->weight[0 .. token->experts - 1], token->part[0 .. token->active - 1],
-            token->logsumexp, token->logsumexp_terms, token->total, token->term, token->factor;
-    ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
-    ensures token != \null ==> only_token_written{Pre, Here}(token);
-    ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
-      \old(router->experts) == token->experts && \old(router->active) == token->active &&
-      \is_finite(router->scale);
-    ensures ranking: \result == PHIBAL_OK ==>
-      selection(token->score, token->experts, token->active, token->selection);
-    ensures probabilities: \result == PHIBAL_OK ==>
-      probabilities_held(token, router->gate, logits);
-    ensures logsumexp: \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
-      logsumexp_held(token, logits);
-    ensures gates: \result == PHIBAL_OK ==>
-      gates_held(token, router->gate, (real)router->scale, logits, token->selection);
-    ensures \result == PHIBAL_OK ==> \forall integer s; 0 <= s < token->active ==>
-      0 <= token->selection[s] < token->experts; */
 phibal_status phibal_reference_token_forward(phibal_reference_token *token,
                                              const phibal_router *router, const float *logits,
                                              const float *bias);
 
 /* (R2) alone, exactly: selection [k]. No probabilities are computed (for sigmoid gates the
    correctly rounded scores are). */
-/*@ requires token == \null || token_ready(token);
-    requires router == \null || \valid_read(router);
-    requires token != \null && logits != \null ==>
-      \valid_read(logits + (0 .. token->experts - 1));
-    requires token != \null && bias != \null ==> \valid_read(bias + (0 .. token->experts - 1));
-    terminates \true;
-    exits \false;
-    assigns token->selection[0 .. token->active - 1], token->score[0 .. token->experts - 1],
-            token->term, token->factor;
-    ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
-    ensures token != \null ==> only_two_written{Pre, Here}(&token->term, &token->factor);
-    ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
-      \old(router->experts) == token->experts && \old(router->active) == token->active &&
-      \is_finite(router->scale);
-    ensures \result == PHIBAL_OK ==> \forall integer e; 0 <= e < token->experts ==>
-      \is_finite(logits[e]);
-    ensures ranking: \result == PHIBAL_OK ==>
-      selection(token->score, token->experts, token->active, token->selection);
-    ensures unbiased: \result == PHIBAL_OK && bias == \null &&
-      router->group_score == PHIBAL_GROUP_NONE ==> \forall integer e; 0 <= e < token->experts ==>
-        unbiased_score(router->gate, (real)logits[e], token->score[e]);
-    ensures \result == PHIBAL_OK ==> \forall integer s; 0 <= s < token->active ==>
-      0 <= token->selection[s] < token->experts; */
 phibal_status phibal_reference_token_select(phibal_reference_token *token,
                                             const phibal_router *router, const float *logits,
                                             const float *bias);
@@ -156,35 +74,6 @@ phibal_status phibal_reference_token_select(phibal_reference_token *token,
      price         [E] used as it is (not centred here), or null
      price_scale, z_scale  as in phibal_router_backward; z_scale != 0 with sigmoid gates is
                    PHIBAL_ERROR_ARGUMENT */
-/*@ requires token == \null || token_ready(token);
-    requires router == \null || \valid_read(router);
-    requires token != \null && logits != \null ==>
-      \valid_read(logits + (0 .. token->experts - 1));
-    requires token != \null && experts != \null ==>
-      \valid_read(experts + (0 .. token->active - 1));
-    requires token != \null && gate_gradient != \null ==>
-      \valid_read(gate_gradient + (0 .. token->active - 1));
-    requires token != \null && price != \null ==> \valid_read(price + (0 .. token->experts - 1));
-    terminates \true;
-    exits \false;
-    assigns token->probability[0 .. token->experts - 1],
-            token->gradient[0 .. token->experts - 1], token->condition[0 .. token->experts - 1],
-            token->weight[0 .. token->experts - 1], token->part[0 .. token->active - 1],
-            token->logsumexp, token->logsumexp_terms, token->total, token->mean, token->magnitude,
-            token->term, token->factor;
-    ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
-    ensures token != \null ==> only_token_written{Pre, Here}(token);
-    ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
-      experts != \null;
-    ensures value: \result == PHIBAL_OK ==> \forall sequence p, q, g, integer e;
-      probabilities_are(p, router->gate, logits, token->experts) &&
-      selected_are(q, router->gate, logits, token->experts, experts, token->active) &&
-      gates_are(g, router->gate, logits, experts, token->active) && 0 <= e < token->experts ==>
-        in(token->gradient + e,
-          (price_term(router->gate, logits, token->experts, p, price, (real)price_scale, e) +
-           z_term(logits, token->experts, p, (real)z_scale, e)) +
-          gate_term(router->gate, logits, token->experts, experts, token->active, p, q, g,
-                    gate_gradient, (real)router->scale, e)); */
 phibal_status phibal_reference_token_backward(phibal_reference_token *token,
                                               const phibal_router *router, const float *logits,
                                               const int32_t *experts, const float *gate_gradient,
@@ -196,32 +85,6 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
      count   [E] out: unmasked tokens whose selection holds e; may be null
      counted     out: unmasked tokens
    With no unmasked token the means are PHIBAL_ERROR_ARGUMENT. */
-/*@ requires router == \null || \valid_read(router);
-    requires router != \null ==> \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
-    requires router != \null && logits != \null && 0 <= tokens &&
-      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-        token_rows(logits, mask, tokens, router->experts);
-    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid_read(bias + (0 .. router->experts - 1));
-    requires router != \null && mean != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      vector_output(mean, router->experts) && vector_in_use(mean, router->experts);
-    requires router != \null && count != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid(count + (0 .. router->experts - 1)) &&
-      \separated(count + (0 .. router->experts - 1), count_heap + (0 .. COUNT_HEAP_SIZE - 1));
-    requires counted == \null ||
-      (\valid(counted) && \separated(counted, count_heap + (0 .. COUNT_HEAP_SIZE - 1)));
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns mean[0 .. router->experts - 1], count[0 .. router->experts - 1], *counted,
-            LOADS_ALLOCATED;
-    ensures still_in_use{Pre, Here};
-    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      sums_apart(r, mean, \old(router->experts)) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> router != \null && 0 <= tokens &&
-      1 <= router->active <= router->experts <= PHIBAL_MAX_EXPERTS;
-    ensures router != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      sums_ready(mean, router->experts); */
 phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
                                      const float *logits, const float *bias, const uint8_t *mask,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
@@ -229,239 +92,59 @@ phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens
 
 /* (R7), (V5) frequency_e = count_e / (k tokens). Over the tokens of one domain it is the
    routed-token ratio: 1/E where routing ignores the domain. */
-/*@ requires 1 <= experts && count != \null ==> \valid_read(count + (0 .. experts - 1));
-    requires 1 <= experts && frequency != \null ==> vector_output(frequency, experts);
-    terminates \true;
-    exits \false;
-    assigns frequency[0 .. experts - 1];
-    ensures 1 <= experts && frequency != \null ==>
-      vector_output(frequency, experts) && only_vector_written{Pre, Here}(frequency, experts);
-    ensures \result == PHIBAL_OK ==> count != \null && frequency != \null && 1 <= experts &&
-      1 <= active && 1 <= tokens && (\forall integer e; 0 <= e < experts ==>
-        in(frequency + e, frequency_of(count[e], active, tokens))); */
 phibal_status phibal_reference_frequency(int32_t experts, int32_t active, int64_t tokens,
                                          const int64_t *count, phibal_enclosure *frequency);
 
 /* Balancing. */
 
 /* (M1) next_e = (1 - eta) m_e + eta loads_e. */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && m != \null ==>
-      \valid_read(m + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && loads != \null ==>
-      \valid_read(loads + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && next != \null ==>
-      vector_output(next, experts) && vector_in_use(next, experts);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns next[0 .. experts - 1], ALLOCATED;
-    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(next, experts);
-    ensures \result == PHIBAL_OK ==> m != \null && loads != \null && next != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(eta) && 0.0 < (real)eta <= 1.0;
-    ensures \result == PHIBAL_OK ==> vector_output(next, experts) &&
-      (\forall integer e; 0 <= e < experts ==>
-        in(next + e, moving_average((real)eta, (real)m[e], (real)loads[e]))); */
 phibal_status phibal_reference_ema(int32_t experts, float eta, const float *m, const float *loads,
                                    mpfr_prec_t precision, phibal_enclosure *next);
 
 /* (M2) with the kernels' conventions: for floored potentials (tsallis: alpha < 1) m_e is raised to
    PHIBAL_SMALLEST_LOAD first and *floored (may be null) counts those raised; lp with p = 1 has
    price sgn(m_e), 0 at 0; lp with p = inf has 1/n at the n largest m_e, 0 elsewhere. m >= 0. */
-/*@ requires potential == \null || \valid_read(potential);
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && m != \null ==>
-      \valid_read(m + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && price != \null ==>
-      vector_output(price, experts) && vector_in_use(price, experts);
-    requires floored == \null || \valid(floored);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns price[0 .. experts - 1], *floored, ALLOCATED;
-    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(price, experts);
-    ensures 1 <= experts <= PHIBAL_MAX_EXPERTS && price != \null ==> vector_output(price, experts);
-    ensures \result == PHIBAL_OK ==> potential != \null && m != \null && price != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS;
-    ensures prices: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
-      separable(potential->id, (real)potential->parameter) ==> \forall integer e;
-      0 <= e < experts ==>
-        in(price + e, kernel_price(potential->id, (real)potential->parameter, (real)m[e]));
-    ensures largest: \result == PHIBAL_OK && potential->id == PHIBAL_POTENTIAL_LP &&
-      !\is_finite(potential->parameter) ==> \forall sequence s, integer e;
-      floats_are(m, experts, s) && 0 <= e < experts ==>
-        in(price + e, maximum_share(s, experts, e)); */
 phibal_status phibal_reference_price(const phibal_potential *potential, int32_t experts,
                                      const float *m, mpfr_prec_t precision, phibal_enclosure *price,
                                      int32_t *floored);
 
 /* (M3) centred_e = price_e - mean(price). largest (may be null): an upper end of it is at least
    every |price_e|, for the absolute part of the kernel's bound. */
-/*@ requires potential == \null || \valid_read(potential);
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && m != \null ==>
-      \valid_read(m + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && centred != \null ==>
-      vector_output(centred, experts) && vector_in_use(centred, experts);
-    requires largest != \null ==> output(largest) && in_use(largest);
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && centred != \null && largest != \null ==>
-      vector_apart(largest, centred, experts);
-    requires floored == \null || \valid(floored);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns centred[0 .. experts - 1], *largest, *floored, ALLOCATED;
-    ensures still_in_use{Pre, Here};
-    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      vector_apart(r, centred, experts) && optional_apart(r, largest) ==> same{Pre, Here}(r);
-    ensures 1 <= experts <= PHIBAL_MAX_EXPERTS && centred != \null ==>
-      vector_output(centred, experts);
-    ensures optional(largest);
-    ensures \result == PHIBAL_OK ==> potential != \null && m != \null && centred != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS;
-    ensures prices: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
-      separable(potential->id, (real)potential->parameter) ==> \forall sequence s, integer e;
-      prices_are(potential->id, (real)potential->parameter, m, experts, s) && 0 <= e < experts ==>
-        in(centred + e, centred(s, experts, e)); */
 phibal_status phibal_reference_price_centred(const phibal_potential *potential, int32_t experts,
                                              const float *m, mpfr_prec_t precision,
                                              phibal_enclosure *centred, phibal_enclosure *largest,
                                              int32_t *floored);
 
 /* (L1) alpha E sum_e loads_e price_e(m). */
-/*@ requires potential == \null || \valid_read(potential);
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && loads != \null ==>
-      \valid_read(loads + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && m != \null ==>
-      \valid_read(m + (0 .. experts - 1));
-    requires loss != \null ==> output(loss) && in_use(loss);
-    requires condition != \null ==> output(condition) && in_use(condition);
-    requires optional_apart(loss, condition);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *loss, *condition, ALLOCATED;
-    ensures still_in_use{Pre, Here} && optional_kept{Pre, Here}(loss, condition);
-    ensures optional(loss) && optional(condition);
-    ensures \result == PHIBAL_OK ==> potential != \null && loads != \null && m != \null &&
-      loss != \null && 1 <= experts <= PHIBAL_MAX_EXPERTS;
-    ensures prices: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
-      separable(potential->id, (real)potential->parameter) ==> \forall sequence s, w;
-      prices_are(potential->id, (real)potential->parameter, m, experts, s) &&
-      floats_are(loads, experts, w) ==> in(loss, balance_loss((real)alpha, s, w, experts));
-    ensures conditions: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
-      separable(potential->id, (real)potential->parameter) ==> \forall sequence s, w;
-      prices_are(potential->id, (real)potential->parameter, m, experts, s) &&
-      floats_are(loads, experts, w) && condition != \null ==>
-        in(condition, balance_condition((real)alpha, s, w, experts)); */
 phibal_status phibal_reference_balance_loss(const phibal_potential *potential, int32_t experts,
                                             double alpha, const float *loads, const float *m,
                                             mpfr_prec_t precision, phibal_enclosure *loss,
                                             phibal_enclosure *condition);
 
 /* (L3) alpha E sum_e frequency_e loads_e. */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && frequency != \null ==>
-      \valid_read(frequency + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && loads != \null ==>
-      \valid_read(loads + (0 .. experts - 1));
-    requires loss != \null ==> output(loss) && in_use(loss);
-    requires condition != \null ==> output(condition) && in_use(condition);
-    requires optional_apart(loss, condition);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *loss, *condition, ALLOCATED;
-    ensures still_in_use{Pre, Here} && optional_kept{Pre, Here}(loss, condition);
-    ensures optional(loss) && optional(condition);
-    ensures \result == PHIBAL_OK ==> frequency != \null && loads != \null && loss != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(alpha);
-    ensures \result == PHIBAL_OK ==> \forall sequence s, w;
-      floats_are(frequency, experts, s) && floats_are(loads, experts, w) ==>
-        in(loss, balance_loss((real)alpha, s, w, experts));
-    ensures \result == PHIBAL_OK && condition != \null ==> \forall sequence s, w;
-      floats_are(frequency, experts, s) && floats_are(loads, experts, w) ==>
-        in(condition, balance_condition((real)alpha, s, w, experts)); */
 phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const float *frequency,
                                            const float *loads, mpfr_prec_t precision,
                                            phibal_enclosure *loss, phibal_enclosure *condition);
 
 /* (L3) centred_e = frequency_e - mean(frequency). */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && frequency != \null ==>
-      \valid_read(frequency + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && centred != \null ==>
-      vector_output(centred, experts) && vector_in_use(centred, experts);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns centred[0 .. experts - 1], ALLOCATED;
-    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(centred, experts);
-    ensures \result == PHIBAL_OK ==> frequency != \null && centred != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS;
-    ensures \result == PHIBAL_OK ==> vector_output(centred, experts) &&
-      (\forall sequence s, integer e; floats_are(frequency, experts, s) && 0 <= e < experts ==>
-        in(centred + e, centred(s, experts, e))); */
 phibal_status phibal_reference_frequency_centred(int32_t experts, const float *frequency,
                                                  mpfr_prec_t precision, phibal_enclosure *centred);
 
 /* (L4) alpha E sum_b (n_b / n) sum_e f_be P_be from the logits: sequence b is tokens b length ..
    (b+1) length - 1, of which n_b are unmasked, n in all; f and P are those of its unmasked tokens.
    (Equal n_b: the plain mean over sequences.) n = 0 gives 0. */
-/*@ requires router == \null || \valid_read(router);
-    requires router != \null ==> \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
-    requires router != \null && logits != \null && 0 < sequences && 0 < length &&
-      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-        token_rows(logits, mask, sequences * length, router->experts);
-    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid_read(bias + (0 .. router->experts - 1));
-    requires loss != \null ==> output(loss) && in_use(loss);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *loss, LOADS_ALLOCATED;
-    ensures still_in_use{Pre, Here} && kept{Pre, Here}(loss);
-    ensures optional(loss);
-    ensures \result == PHIBAL_OK ==> router != \null && loss != \null && 0 <= sequences &&
-      0 <= length && 1 <= router->experts <= PHIBAL_MAX_EXPERTS && \is_finite(alpha); */
 phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_t sequences,
                                              int64_t length, const float *logits, const float *bias,
                                              const uint8_t *mask, double alpha,
                                              mpfr_prec_t precision, phibal_enclosure *loss);
 
 /* (L5) coefficient / n sum_t logsumexp_t^2 over the n unmasked tokens; n = 0 gives 0. */
-/*@ requires 0 <= tokens && logsumexp != \null ==> \valid_read(logsumexp + (0 .. tokens - 1));
-    requires 0 <= tokens && mask != \null ==> \valid_read(mask + (0 .. tokens - 1));
-    requires loss != \null ==> output(loss) && in_use(loss);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *loss, ALLOCATED;
-    ensures still_in_use{Pre, Here} && kept{Pre, Here}(loss);
-    ensures optional(loss);
-    ensures \result == PHIBAL_OK ==> loss != \null && 0 <= tokens &&
-      (0 < tokens ==> logsumexp != \null) && \is_finite(coefficient);
-    ensures \result == PHIBAL_OK && tokens_counted(mask, tokens) == 0 ==> in(loss, 0.0);
-    ensures \result == PHIBAL_OK && tokens_counted(mask, tokens) > 0 ==>
-      in(loss, z_loss((real)coefficient, logsumexp, mask, tokens)); */
 phibal_status phibal_reference_z_loss(int64_t tokens, double coefficient, const float *logsumexp,
                                       const uint8_t *mask, mpfr_prec_t precision,
                                       phibal_enclosure *loss);
 
 /* (L6) next_e = the binary32 nearest to bias_e + rate sign(mean(count) - count_e); bias_e itself
    where the sign is 0. next is not bias. */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && count != \null ==>
-      \valid_read(count + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && bias != \null ==>
-      \valid_read(bias + (0 .. experts - 1));
-    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && next != \null ==>
-      \valid(next + (0 .. experts - 1)) &&
-      \separated(next + (0 .. experts - 1), bias + (0 .. experts - 1));
-    terminates \true;
-    exits \false;
-    assigns next[0 .. experts - 1], ALLOCATED;
-    ensures still_in_use{Pre, Here};
-    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
-      same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> count != \null && bias != \null && next != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(rate);
-    ensures balanced: \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts &&
-      count_sum(count, experts) == experts * count[e] ==> (real)next[e] == (real)bias[e]; */
 phibal_status phibal_reference_loss_free_update(int32_t experts, float rate, const int64_t *count,
                                                 const float *bias, float *next);
 
@@ -481,35 +164,6 @@ typedef struct phibal_reference_matrix {
 
 /* product[rows][columns] = A B, condition = |A| |B|; A is rows x inner, B is inner x columns.
    With OpenMP over elements. */
-/*@ requires a == \null || \valid_read(a);
-    requires b == \null || \valid_read(b);
-    requires a != \null && b != \null ==>
-      matrix_there(a->data, a->row_stride, a->column_stride, rows, inner) &&
-      matrix_there(b->data, b->row_stride, b->column_stride, inner, columns);
-    requires 0 <= rows && 0 <= columns ==> place(rows, columns) <= ROUTING_MAX_SLOTS &&
-      optional_vector(product, place(rows, columns)) &&
-      optional_vector(condition, place(rows, columns)) &&
-      optional_vectors_apart(product, place(rows, columns), condition, place(rows, columns));
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns product[0 .. place(rows, columns) - 1], condition[0 .. place(rows, columns) - 1];
-    ensures outputs: 0 <= rows && 0 <= columns ==>
-      optional_vector(product, place(rows, columns)) &&
-      optional_vector(condition, place(rows, columns));
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
-      optional_vector_apart(r, product, place(rows, columns)) &&
-      optional_vector_apart(r, condition, place(rows, columns)) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> a != \null && b != \null && 0 <= rows && 0 <= inner &&
-      0 <= columns && (0 < rows && 0 < columns ==> product != \null);
-    ensures value: \result == PHIBAL_OK ==>
-      dots_held(product, place(rows, columns), columns, inner, \old(a->data),
-                \old(a->row_stride), \old(a->column_stride), \old(b->data),
-                \old(b->row_stride), \old(b->column_stride));
-    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
-      magnitudes_held(condition, place(rows, columns), columns, inner, \old(a->data),
-                      \old(a->row_stride), \old(a->column_stride), \old(b->data),
-                      \old(b->row_stride), \old(b->column_stride)); */
 phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t columns,
                                        const phibal_reference_matrix *a,
                                        const phibal_reference_matrix *b, mpfr_prec_t precision,
@@ -518,24 +172,6 @@ phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t colu
 /* act(a) = a sigma(v): v = a for SiLU, v = 2 sqrt(2/pi) (a + 0.044715 a^3) for GELU's tanh form.
    derivative (may be null) = sigma(v) (1 + a v' sigma(-v)); derivative_condition (may be null) has
    |a| in the place of a. `a` finite. */
-/*@ requires precision <= MPFR_PREC_MAX;
-    requires optional(value) && optional(derivative) && optional(derivative_condition);
-    requires optional_apart(value, derivative) && optional_apart(value, derivative_condition) &&
-             optional_apart(derivative, derivative_condition);
-    terminates \true;
-    exits \false;
-    assigns *value, *derivative, *derivative_condition;
-    ensures optional(value) && optional(derivative) && optional(derivative_condition);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && optional_apart(r, value) &&
-      optional_apart(r, derivative) && optional_apart(r, derivative_condition) ==>
-        same{Pre, Here}(r);
-    ensures !\is_finite(a) ==> \result != PHIBAL_OK;
-    ensures \result == PHIBAL_OK && value != \null ==>
-      in(value, activation_value(activation, (real)a));
-    ensures \result == PHIBAL_OK && derivative != \null ==>
-      in(derivative, activation_derivative(activation, (real)a));
-    ensures \result == PHIBAL_OK && derivative_condition != \null ==>
-      in(derivative_condition, activation_condition(activation, (real)a)); */
 phibal_status phibal_reference_activation(phibal_activation activation, float a,
                                           mpfr_prec_t precision, phibal_enclosure *value,
                                           phibal_enclosure *derivative,
@@ -552,10 +188,6 @@ typedef struct phibal_reference_ffn_gradients {
   phibal_reference_result h, a, b, x, w_gate, w_up, w_down;
 } phibal_reference_ffn_gradients;
 
-#ifdef __FRAMAC__
-#include <phibal/acsl/ffn.h>
-#endif
-
 /* (E2) for the rows of one expert: a = x W_gate^T, b = x W_up^T, h = act(a) b, y = h W_down^T, all
    in exact arithmetic from x and the weights (x [rows][d], w_gate, w_up [f][d], w_down [d][f]). a,
    b, h [rows][f], y [rows][d]: each value may be null if it is not wanted Conditions, to first
@@ -564,54 +196,6 @@ typedef struct phibal_reference_ffn_gradients {
    terms stays within about (d + f + 4) u of these. For sharper checks, hold h against
    phibal_reference_activation of the kernel's own a and b, and y against phibal_reference_product
    of the kernel's own h. */
-/*@ requires ffn_there(ffn, rows, x, w_gate, w_up, w_down);
-    requires ffn != \null && 0 <= rows && 1 <= ffn->width && 1 <= ffn->hidden ==>
-      place(rows, ffn->width) <= ROUTING_MAX_SLOTS &&
-      place(ffn->hidden, ffn->width) <= ROUTING_MAX_SLOTS &&
-      result_there(a, place(rows, ffn->hidden)) && result_there(b, place(rows, ffn->hidden)) &&
-      result_there(h, place(rows, ffn->hidden)) && result_there(y, place(rows, ffn->width)) &&
-      result_in_use(a, place(rows, ffn->hidden)) && result_in_use(b, place(rows, ffn->hidden)) &&
-      result_in_use(h, place(rows, ffn->hidden)) && result_in_use(y, place(rows, ffn->width)) &&
-      forward_apart(a, b, h, place(rows, ffn->hidden), y, place(rows, ffn->width));
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns a.value[0 .. place(rows, ffn->hidden) - 1],
-            a.condition[0 .. place(rows, ffn->hidden) - 1],
-            b.value[0 .. place(rows, ffn->hidden) - 1],
-            b.condition[0 .. place(rows, ffn->hidden) - 1],
-            h.value[0 .. place(rows, ffn->hidden) - 1],
-            h.condition[0 .. place(rows, ffn->hidden) - 1],
-            y.value[0 .. place(rows, ffn->width) - 1],
-            y.condition[0 .. place(rows, ffn->width) - 1], ALLOCATED;
-    ensures still_in_use{Pre, Here};
-    ensures frame: ffn != \null ==> \forall phibal_enclosure *r;
-      \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      result_apart(r, a, place(rows, ffn->hidden)) &&
-      result_apart(r, b, place(rows, ffn->hidden)) &&
-      result_apart(r, h, place(rows, ffn->hidden)) &&
-      result_apart(r, y, place(rows, ffn->width)) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> ffn != \null && 0 <= rows;
-    ensures gates: \result == PHIBAL_OK && a.value != \null ==>
-      dots_held(a.value, place(rows, ffn->hidden), ffn->hidden, ffn->width, x, ffn->width, 1,
-                w_gate, 1, ffn->width);
-    ensures gate_conditions: \result == PHIBAL_OK && a.condition != \null ==>
-      magnitudes_held(a.condition, place(rows, ffn->hidden), ffn->hidden, ffn->width, x,
-                      ffn->width, 1, w_gate, 1, ffn->width);
-    ensures ups: \result == PHIBAL_OK && b.value != \null ==>
-      dots_held(b.value, place(rows, ffn->hidden), ffn->hidden, ffn->width, x, ffn->width, 1,
-                w_up, 1, ffn->width);
-    ensures up_conditions: \result == PHIBAL_OK && b.condition != \null ==>
-      magnitudes_held(b.condition, place(rows, ffn->hidden), ffn->hidden, ffn->width, x,
-                      ffn->width, 1, w_up, 1, ffn->width);
-    ensures hidden: \result == PHIBAL_OK && h.value != \null ==>
-      hidden_held(h.value, place(rows, ffn->hidden), ffn->activation, x, w_gate, w_up, ffn->width,
-                  ffn->hidden);
-    ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence s;
-      hidden_are(s, place(rows, ffn->hidden), ffn->activation, x, w_gate, w_up, ffn->width,
-                 ffn->hidden) ==>
-        chains_held(y.value, place(rows, ffn->width), ffn->width, ffn->hidden, s, ffn->hidden, 1,
-                    w_down, 1, ffn->hidden); */
 phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, const float *x,
                                            const float *w_gate, const float *w_up,
                                            const float *w_down, mpfr_prec_t precision,
@@ -623,44 +207,6 @@ phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, 
    W_gate' = a'^T x, W_up' = b'^T x, W_down' = y'^T h (the primes are gradients).
    Conditions: the same expressions with absolute values, and the derivative's condition for act'.
    The weights' gradients are those of this group alone (the kernel adds them to what was there). */
-/*@ requires ffn_there(ffn, rows, x, w_gate, w_up, w_down);
-    requires gradients == \null || \valid_read(gradients);
-    requires ffn != \null ==> plain_there(a, rows, ffn->hidden) &&
-      plain_there(b, rows, ffn->hidden) && plain_there(h, rows, ffn->hidden) &&
-      plain_there(y_gradient, rows, ffn->width);
-    requires ffn != \null && gradients != \null && 0 <= rows && 1 <= ffn->width &&
-      1 <= ffn->hidden ==>
-        place(rows, ffn->width) <= ROUTING_MAX_SLOTS &&
-        place(ffn->hidden, ffn->width) <= ROUTING_MAX_SLOTS &&
-        place(ffn->width, ffn->hidden) <= ROUTING_MAX_SLOTS &&
-        ffn_gradients_there(*gradients, rows, ffn->width, ffn->hidden) &&
-        ffn_gradients_in_use(*gradients, rows, ffn->width, ffn->hidden);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns gradients->h.value[0 .. place(rows, ffn->hidden) - 1],
-            gradients->h.condition[0 .. place(rows, ffn->hidden) - 1],
-            gradients->a.value[0 .. place(rows, ffn->hidden) - 1],
-            gradients->a.condition[0 .. place(rows, ffn->hidden) - 1],
-            gradients->b.value[0 .. place(rows, ffn->hidden) - 1],
-            gradients->b.condition[0 .. place(rows, ffn->hidden) - 1],
-            gradients->x.value[0 .. place(rows, ffn->width) - 1],
-            gradients->x.condition[0 .. place(rows, ffn->width) - 1],
-            gradients->w_gate.value[0 .. place(ffn->hidden, ffn->width) - 1],
-            gradients->w_gate.condition[0 .. place(ffn->hidden, ffn->width) - 1],
-            gradients->w_up.value[0 .. place(ffn->hidden, ffn->width) - 1],
-            gradients->w_up.condition[0 .. place(ffn->hidden, ffn->width) - 1],
-            gradients->w_down.value[0 .. place(ffn->width, ffn->hidden) - 1],
-            gradients->w_down.condition[0 .. place(ffn->width, ffn->hidden) - 1], ALLOCATED;
-    ensures still_in_use{Pre, Here};
-    ensures frame: ffn != \null && gradients != \null ==> \forall phibal_enclosure *r;
-      \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      ffn_gradients_apart(r, \old(*gradients), rows, ffn->width, ffn->hidden) ==>
-        same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> ffn != \null && gradients != \null && 0 <= rows;
-    ensures value: \result == PHIBAL_OK ==>
-      ffn_gradients_held(\old(*gradients), rows, ffn->width, ffn->hidden, ffn->activation, x,
-                         w_gate, w_up, w_down, a, b, h, y_gradient); */
 phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows, const float *x,
                                             const float *w_gate, const float *w_up,
                                             const float *w_down, const float *a, const float *b,
@@ -671,30 +217,6 @@ phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows,
 /* (E4) y[T][d] = before[T][d] + sum_s gates[t][s] expert_output[row[t k + s]][d]; padded slots
    (row -1) contribute nothing. condition = |before| + sum |gates| |expert_output|. `before` null:
    0. With gates null (all 1) and x' for before this is (E1b), the gather's backward. */
-/*@ requires combine_there(tokens, active, width, row, expert_output);
-    requires 0 <= tokens && 1 <= active && 0 <= width ==>
-      place(tokens, width) <= ROUTING_MAX_SLOTS &&
-      (gates == \null || \valid_read(gates + (0 .. place(tokens, active) - 1))) &&
-      (before == \null || \valid_read(before + (0 .. place(tokens, width) - 1))) &&
-      optional_vector(y, place(tokens, width)) &&
-      optional_vector(condition, place(tokens, width)) &&
-      optional_vector_in_use(y, place(tokens, width)) &&
-      optional_vector_in_use(condition, place(tokens, width)) &&
-      optional_vectors_apart(y, place(tokens, width), condition, place(tokens, width));
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns y[0 .. place(tokens, width) - 1], condition[0 .. place(tokens, width) - 1], ALLOCATED;
-    ensures still_in_use{Pre, Here};
-    ensures frame: results_kept{Pre, Here}(y, condition, place(tokens, width));
-    ensures outputs: 0 <= tokens && 1 <= active && 0 <= width ==>
-      optional_vector(y, place(tokens, width)) && optional_vector(condition, place(tokens, width));
-    ensures \result == PHIBAL_OK ==> 0 <= tokens && 1 <= active && 0 <= width && y != \null;
-    ensures value: \result == PHIBAL_OK ==> combined_held(y, place(tokens, width), row, gates,
-      expert_output, before, active, width);
-    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
-      combined_magnitudes_held(condition, place(tokens, width), row, gates, expert_output, before,
-                               active, width); */
 phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t width,
                                        const int64_t *row, const float *gates,
                                        const float *expert_output, const float *before,
@@ -704,41 +226,6 @@ phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t w
 /* (E5) expert_gradient[row[t k + s]] = gates[t][s] y_gradient[t]; gate_gradient[t][s] =
    <y_gradient[t], expert_output[row]>, 0 for padding; gate_condition the sum of |terms|. Outputs
    may be null. No two slots have the same row. */
-/*@ requires combine_there(tokens, active, width, row, expert_output);
-    requires 0 <= tokens && 1 <= active && 0 <= width ==>
-      place(tokens, width) <= ROUTING_MAX_SLOTS &&
-      (gates == \null || \valid_read(gates + (0 .. place(tokens, active) - 1))) &&
-      (y_gradient == \null || \valid_read(y_gradient + (0 .. place(tokens, width) - 1))) &&
-      gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
-        gate_condition) &&
-      optional_vector_in_use(expert_gradient, slots_size(row, place(tokens, active), width)) &&
-      optional_vector_in_use(gate_gradient, place(tokens, active)) &&
-      optional_vector_in_use(gate_condition, place(tokens, active));
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns gate_gradient[0 .. place(tokens, active) - 1],
-            gate_condition[0 .. place(tokens, active) - 1],
-            expert_gradient[0 .. slots_size(row, place(tokens, active), width) - 1], ALLOCATED;
-    ensures still_in_use{Pre, Here};
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      optional_vector_apart(r, expert_gradient, slots_size(row, place(tokens, active), width)) &&
-      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
-      optional_vector_apart(r, gate_condition, place(tokens, active)) ==> same{Pre, Here}(r);
-    ensures outputs: 0 <= tokens && 1 <= active && 0 <= width ==>
-      gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
-        gate_condition);
-    ensures \result == PHIBAL_OK ==> 0 <= tokens && 1 <= active && 0 <= width;
-    ensures rows: \result == PHIBAL_OK && expert_gradient != \null &&
-      rows_distinct(row, place(tokens, active)) ==>
-        row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
-                           width);
-    ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
-      gate_gradients_held(gate_gradient, place(tokens, active), row, expert_output, y_gradient,
-                          active, width);
-    ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
-      gate_magnitudes_held(gate_condition, place(tokens, active), row, expert_output, y_gradient,
-                           active, width); */
 phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, int64_t width,
                                                 const int64_t *row, const float *gates,
                                                 const float *expert_output, const float *y_gradient,
@@ -750,70 +237,21 @@ phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, 
 /* Metrics. */
 
 /* (V1) max_e count_e / mean(count) - 1. */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && count != \null ==>
-      \valid_read(count + (0 .. experts - 1));
-    requires maxvio != \null ==> output(maxvio) && in_use(maxvio);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *maxvio, ALLOCATED;
-    ensures still_in_use{Pre, Here} && kept{Pre, Here}(maxvio);
-    ensures maxvio != \null ==> enclosure(maxvio);
-    ensures \result == PHIBAL_OK ==> count != \null && maxvio != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS;
-    ensures \result == PHIBAL_OK ==> \forall sequence s; counts_are(count, experts, s) ==>
-      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(maxvio, maxvio(s, experts)); */
 phibal_status phibal_reference_maxvio_counts(int32_t experts, const int64_t *count,
                                              mpfr_prec_t precision, phibal_enclosure *maxvio);
 /* (V2) E max_e p_e / sum p - 1, p >= 0 and not all 0. */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && mean != \null ==>
-      \valid_read(mean + (0 .. experts - 1));
-    requires maxvio != \null ==> output(maxvio) && in_use(maxvio);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *maxvio, ALLOCATED;
-    ensures still_in_use{Pre, Here} && kept{Pre, Here}(maxvio);
-    ensures maxvio != \null ==> enclosure(maxvio);
-    ensures \result == PHIBAL_OK ==> mean != \null && maxvio != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS;
-    ensures \result == PHIBAL_OK ==> \forall sequence s; floats_are(mean, experts, s) ==>
-      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(maxvio, maxvio(s, experts)); */
 phibal_status phibal_reference_maxvio_mean(int32_t experts, const float *mean,
                                            mpfr_prec_t precision, phibal_enclosure *maxvio);
 /* (V3) sum_ij |x_i - x_j| / (2 E sum x), x >= 0 and not all 0. */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && x != \null ==>
-      \valid_read(x + (0 .. experts - 1));
-    requires gini != \null ==> output(gini) && in_use(gini);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *gini, ALLOCATED;
-    ensures still_in_use{Pre, Here} && kept{Pre, Here}(gini);
-    ensures gini != \null ==> enclosure(gini);
-    ensures \result == PHIBAL_OK ==> x != \null && gini != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS;
-    ensures \result == PHIBAL_OK ==> \forall sequence s; doubles_are(x, experts, s) ==>
-      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(gini, gini(s, experts)); */
 phibal_status phibal_reference_gini(int32_t experts, const double *x, mpfr_prec_t precision,
                                     phibal_enclosure *gini);
 /* (V4) -sum_e (x_e / s) log(x_e / s), s = sum x, 0 log 0 = 0; x >= 0 and not all 0. */
-/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && x != \null ==>
-      \valid_read(x + (0 .. experts - 1));
-    requires entropy != \null ==> output(entropy) && in_use(entropy);
-    requires precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns *entropy, ALLOCATED;
-    ensures still_in_use{Pre, Here} && kept{Pre, Here}(entropy);
-    ensures entropy != \null ==> enclosure(entropy);
-    ensures \result == PHIBAL_OK ==> x != \null && entropy != \null &&
-      1 <= experts <= PHIBAL_MAX_EXPERTS;
-    ensures \result == PHIBAL_OK ==> \forall sequence s; doubles_are(x, experts, s) ==>
-      all_nonnegative(s, experts) && 0.0 < largest(s, experts) &&
-      in(entropy, entropy(s, experts)); */
 phibal_status phibal_reference_entropy(int32_t experts, const double *x, mpfr_prec_t precision,
                                        phibal_enclosure *entropy);
+
+#ifdef __FRAMAC__
+#include <phibal/acsl/contracts/reference_moe.h>
+#endif
 
 #ifdef __cplusplus
 }

@@ -22,10 +22,6 @@ typedef enum phibal_direction {
   PHIBAL_ROUND_ZERO,
 } phibal_direction;
 
-#ifdef __FRAMAC__
-#include <phibal/acsl/rounding.h>
-#endif
-
 /* *result = the number rounded once to `format` (every such number is a binary64), subnormals,
    overflow and signed zeros included, if all of x rounds to the same number; then true. A zero that
    comes from a nonzero member keeps that member's sign; an exact zero is +0. An infinite member is
@@ -33,17 +29,6 @@ typedef enum phibal_direction {
    infinity to nearest (from half a unit beyond on) and away from zero, else to the largest number.
    False, and *result unchanged, when the members of x round differently: [-1e-99, 0] too, to
    nearest, since -0 is not +0. */
-/*@ requires input(x) && \valid(result);
-    requires 0 <= format <= PHIBAL_FORMAT_BINARY16 && 0 <= direction <= PHIBAL_ROUND_ZERO;
-    terminates \true;
-    exits \false;
-    assigns *result;
-    ensures \result == 0 || \result == 1;
-    ensures \result == 0 ==> *result == \old(*result);
-    ensures \result == 1 ==> \forall real a; in{Pre}(x, a) ==>
-      rounded_to(format, direction, a, *result);
-    ensures \result == 1 && in_plus{Pre}(x) ==> \is_plus_infinity(*result);
-    ensures \result == 1 && in_minus{Pre}(x) ==> \is_minus_infinity(*result); */
 bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
                             phibal_direction direction, double *result);
 
@@ -52,22 +37,10 @@ bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
 typedef phibal_status (*phibal_evaluator)(void *context, mpfr_prec_t precision,
                                           phibal_enclosure *value);
 #ifdef __FRAMAC__
-/*@ axiomatic Evaluators {
-      // a is what f encloses with this context: a relation that f keeps; nothing else is assumed of it
-      predicate evaluates(phibal_evaluator f, void *context, real a);
-    } */
 /* What proofs take a call of any evaluator for; each one has this contract to keep. */
-/*@ requires output(value) && point(value) && in(value, 0.0);
-    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX / 2;
-    terminates \true;
-    exits \false;
-    assigns *value;
-    ensures enclosure(value);
-    ensures only_written{Pre, Here}(value);
-    ensures \result == PHIBAL_OK ==>
-      \forall real a; evaluates(evaluate, context, a) ==> in(value, a); */
 phibal_status phibal_evaluate(phibal_evaluator evaluate, void *context, mpfr_prec_t precision,
                               phibal_enclosure *value);
+#include <phibal/acsl/contracts/rounding.h>
 #endif
 
 /* Raises the precision (64, 128, ... and at last `cap` bits) until the value is certain to round to
@@ -77,13 +50,6 @@ phibal_status phibal_evaluate(phibal_evaluator evaluate, void *context, mpfr_pre
    cause, the precision is raised too, and at the cap that status is returned; any other failure at
    once. The evaluator is called in a range of exponents that holds MPFR's default, in the default
    floating-point environment; the caller's are put back. */
-/*@ requires result == \null || \valid(result);
-    terminates \true;
-    exits \false;
-    assigns *result;
-    ensures \result == PHIBAL_OK || *result == \old(*result) || result == \null;
-    ensures \result == PHIBAL_OK ==> \forall real a; evaluates(evaluate, context, a) ==>
-      rounded_to(format, direction, a, *result); */
 phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, mpfr_prec_t cap,
                                      phibal_format format, phibal_direction direction,
                                      double *result);
@@ -91,38 +57,9 @@ phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, m
 /* Unit in the last place of `format` at x: the gap between |x| rounded down to the format and the
    number above it, at least the smallest subnormal; beyond the largest number that number's unit,
    at infinity infinity. Exact. NaN for NaN. */
-/*@ requires 0 <= format <= PHIBAL_FORMAT_BINARY16;
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \is_NaN(x) ==> \is_NaN(\result);
-    ensures \is_plus_infinity(x) || \is_minus_infinity(x) ==> \is_plus_infinity(\result);
-    ensures \is_finite(x) && (real)x == 0.0 ==>
-      \is_finite(\result) && (real)\result == two(format_least(format));
-    ensures \forall integer e; \is_finite(x) && two(e - 1) <= \abs((real)x) < two(e) ==>
-      \is_finite(\result) && (real)\result ==
-        two(format_place(format, e < format_limit(format) ? e : format_limit(format))); */
 double phibal_format_ulp(phibal_format format, double x);
 /* "binary32" and so on; "nearest" and so on. PHIBAL_ERROR_ARGUMENT lists the names. */
-/*@ requires name == \null || \exists integer n; 0 <= n <= 0x1000000000000000 &&
-      \valid_read(name + (0 .. n)) && name[n] == 0;
-    requires format == \null || \valid(format);
-    terminates \true;
-    exits \false;
-    assigns *format;
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_ARGUMENT;
-    ensures \result == PHIBAL_OK ==> name != \null && format != \null && 0 <= *format <= PHIBAL_FORMAT_BINARY16;
-    ensures \result == PHIBAL_OK || format == \null || *format == \old(*format); */
 phibal_status phibal_format_find(const char *name, phibal_format *format);
-/*@ requires name == \null || \exists integer n; 0 <= n <= 0x1000000000000000 &&
-      \valid_read(name + (0 .. n)) && name[n] == 0;
-    requires direction == \null || \valid(direction);
-    terminates \true;
-    exits \false;
-    assigns *direction;
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_ARGUMENT;
-    ensures \result == PHIBAL_OK ==> name != \null && direction != \null && 0 <= *direction <= PHIBAL_ROUND_ZERO;
-    ensures \result == PHIBAL_OK || direction == \null || *direction == \old(*direction); */
 phibal_status phibal_direction_find(const char *name, phibal_direction *direction);
 
 #ifdef __cplusplus

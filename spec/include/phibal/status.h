@@ -31,12 +31,9 @@ phibal_status phibal_status_set(phibal_status status, const char *format, ...)
 
 #ifdef __FRAMAC__
 /* Proofs see that a failing function returns its status; they do not look at messages. */
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == status; */
 phibal_status phibal_status_recorded(phibal_status status);
 #define phibal_status_set(status, ...) phibal_status_recorded(status)
+#include <phibal/acsl/contracts/status.h>
 #endif
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
 #ifndef PHIBAL_REFERENCE_ROUTER_RANKS_H
 #define PHIBAL_REFERENCE_ROUTER_RANKS_H
 
-#include "router_scores.h"
+#include <phibal/acsl/contracts/inside/router_scores.h>
 #ifdef __FRAMAC__
 #include <phibal/acsl/selection_rank.h>
 #endif
