@@ -53,7 +53,7 @@ run() {
 # limit is for slow machines: only what is no fault needs all of it, and so is given less.
 run_on() {
   limit=$seconds
-  [ -z "$why" ] || [ "$limit" -le 20 ] || limit=20
+  [ -z "$why" ] || [ "$limit" -le 20 ] || limit=5
   case $(program_of "$2") in
   model-gradient | bits | test-loads | test-gemm) return 0 ;;
   *) timeout "$limit" "$work/$1" verify --op "$2" --seed 2 --cases 1000000000 --first-failure ;;
