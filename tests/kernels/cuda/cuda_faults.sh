@@ -52,7 +52,7 @@ while IFS='|' read -r name file source operation message edit; do
   fi
   case $operation in
   */*) ASAN_OPTIONS=detect_leaks=0 "$work/faulty" -j1 --fail-fast --filter "$operation" ;;
-  *) PHIBAL_CUDA_LIBRARY=$work/faulty.so "$phibal" verify --backend host-cuda --op "$operation" --cases 60 ;;
+  *) PHIBAL_CUDA_LIBRARY=$work/faulty.so "$phibal" verify --backend host-cuda --op "$operation" --cases 60 --first-failure ;;
   esac >"$work/log" 2>&1
   if [ $? -eq 1 ] && grep -q -- "$message" "$work/log"; then
     echo "noticed: $name: $(sed -n "s/.*FAIL:* *//p; /$message/p" "$work/log" | head -n 1 | cut -c1-150)"
