@@ -1,9 +1,13 @@
 /* What went wrong at which coordinate, or where. Text only: proofs see which memory is written. */
 #include "potentials.h"
 #include <stdio.h>
-#include <phibal/acsl/contracts/inside/potentials/message_static.h>
 
 #ifdef __FRAMAC__
+/*@ requires 0 < size && \valid(text + (0 .. size - 1));
+    terminates \true;
+    exits \false;
+    assigns text[0 .. size - 1];
+    ensures \exists integer i; 0 <= i < size && text[i] == 0; */
 void text_printed(char *text, size_t size);
 #undef snprintf
 #define snprintf(text, size, ...) text_printed(text, size)
