@@ -357,10 +357,16 @@ Test(audit_command, a_kernel_over_every_load) {
 
 /* Time that is up is no silent pass: how much was covered, and what would help. */
 Test(audit_command, a_kernel_that_is_cut_short) {
-  static const char only[] = "--skip convexity,legendre,conjugate,dynamics --seconds 14";
-  char arguments[256];
-  snprintf(arguments, sizeof arguments, "--potential negentropy --check --json %s", only);
-  json_t *object = run_json(arguments, 1);
+  char only[128], arguments[256];
+  json_t *object = NULL;
+  /* A busy machine may need the first seconds to compile the kernel. */
+  for (int seconds = 14; seconds <= 126; seconds *= 3) {
+    json_decref(object);
+    snprintf(only, sizeof only, "--skip convexity,legendre,conjugate,dynamics --seconds %d", seconds);
+    snprintf(arguments, sizeof arguments, "--potential negentropy --check --json %s", only);
+    object = run_json(arguments, 1);
+    if (strcmp(text_at(find_claim(object, "core"), "verdict"), "checked") == 0) break;
+  }
   expect_verdict(object, "core", "checked");
   double covered = json_number_value(json_object_get(object, "coverage"));
   cr_assert(covered > 0 && covered < 1);
