@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the hash of units.proved to its word: what a proof depends on changes it, comments do not.
+"""Holds the hash of units.proved to its word: what a proof depends on changes it, comments do not. And carry.py: what is
+another program to Frama-C is that to it.
 
   record_test.py     prints one line; exit status 0 only if every change is seen, and no other
 """
