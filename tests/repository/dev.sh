@@ -37,7 +37,7 @@ exec "$@"
 END
 cat >bin/meson <<'END'
 #!/bin/sh
-echo "meson $*" >>"$STUBS/log"
+echo "meson $* # ${PHIBAL_PYTHON:-no peers}" >>"$STUBS/log"
 [ "$1" = setup ] || exit 0
 mkdir -p build/cli
 if grep -qx libboost-context-dev "$STUBS/installed"; then
@@ -122,11 +122,14 @@ has "^meson test -C build .*--no-suite covered"
 lacks "no-suite long"
 grep -q "could not be installed" error || fail "nothing is said of packages that are not there"
 [ ! -e repository/build/peers ] || fail "half of the packages is left"
+has "^meson test .*# no peers"
 rm offline
 dev test --all
 has "^pip install"
+has "^meson test .*# .*/build/peers/bin/python"
 dev test --all
 lacks "^pip install"
+has "^meson test .*# .*/build/peers/bin/python"
 echo torch==2 >repository/tests/peers.txt
 (export PHIBAL_PYTHON=/usr/bin/python3; dev test --all)
 lacks "^pip install"
