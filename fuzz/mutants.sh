@@ -22,6 +22,8 @@ set -u
 root=$1 work=$2 list=$3 seconds=${4:-} table=${5:-}
 rm -rf "$work"
 mkdir -p "$work"
+cp -r "$root/kernels" "$root/moe" "$root/verify" "$work/"
+planted=
 found=0 equivalent=0 failed=0
 
 . "$(dirname "$0")/fault_list.sh"
@@ -68,10 +70,10 @@ finding() {
 
 row() { [ -z "$table" ] || printf '| %s | %s | `%s` | %s | %s | %s |\n' "$@" >>"$work/rows"; }
 
-# Compiles the mutant at hand; false if it changes nothing or does not build.
+# Compiles the mutant at hand, after taking the one before out of the copy; false if it changes nothing or does not build.
 plant() {
-  rm -rf "$work/kernels" "$work/moe" "$work/verify"
-  cp -r "$root/kernels" "$root/moe" "$root/verify" "$work/"
+  [ -z "$planted" ] || cp "$root/$planted" "$work/$planted"
+  planted=$file
   sed "$edit" "$root/$file" >"$work/$file"
   if cmp -s "$root/$file" "$work/$file"; then
     not_ok "$name: the edit changes nothing in $file"

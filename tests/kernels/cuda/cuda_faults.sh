@@ -11,14 +11,16 @@ set -u
 root=$1 work=$2 phibal=$3 objects=$4 test_objects=$5 device_objects=$6 cublas_objects=$7
 rm -rf "$work"
 mkdir -p "$work"
+cp -r "$root/kernels" "$root/moe" "$work/"
+planted=
 failed=0
 
 not_ok() { echo "not ok: $1"; failed=$((failed + 1)); }
 
 while IFS='|' read -r name file source operation message edit; do
-  rm -rf "$work/kernels" "$work/moe"
-  cp -r "$root/kernels" "$root/moe" "$work/"
+  [ -z "$planted" ] || cp "$root/$planted" "$work/$planted"
   case $file in moe/*) path=$file ;; *) path=kernels/cuda/$file ;; esac
+  planted=$path
   case $operation in products_cublas/*) of_test=$cublas_objects ;; *) of_test=$test_objects ;; esac
   sed "$edit" "$root/$path" >"$work/$path"
   if cmp -s "$root/$path" "$work/$path"; then

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Takes out of functions the assertions that their proofs do not need.
+
+usage: needless.py [--time SECONDS] UNIT FUNCTION ...
+
+Assertions in a body are there for the provers: what they prove without one is better read without. Tried are all of a
+function's assertions, then halves, quarters and so on down to single ones; what is left out stays out while every goal
+of the function is still proved, each within --time seconds of a prover (8), well inside what a replay gives. So what is
+left depends on the order and on the machine; each of it was needed when it was tried. Assertions of the names that open
+definitions (use_X, open_X) stay. The unit is written anew at the end of each function. What its mutants and smoke tests
+say has to be asked again: an assertion that is gone catches nothing.
+"""
+import argparse
+import os
+import re
+import shutil
+import sys
+
+import committed
+import mutants
+
+ROOT = committed.ROOT
+
+
+def body_of(lines, name):
+    """(first, last) line of a function's definition."""
+    for last, line in enumerate(lines):
+        if line.startswith("}"):
+            first = last
+            while first > 0 and lines[first - 1].strip() and not re.match(r"[}#]|.*\*/$", lines[first - 1]):
+                first -= 1
+            head = next((i for i in range(first, last) if re.search(r"\b%s\(" % name, lines[i]) and
+                         not lines[i].startswith((" ", "//", "/*"))), None)
+            if head is not None:
+                return head, last
+    sys.exit("needless: no function " + name)
+
+
+def assertions(lines, first, last):
+    """Its assertions, as (first, last) lines, without those that open definitions."""
+    found, i = [], first
+    while i <= last:
+        if re.match(r"\s*(//@|/\*@) assert (?!use_|open_)", lines[i]):
+            end = i
+            while "/*@" in lines[i] and "*/" not in lines[end]:
+                end += 1
+            found.append((i, end))
+            i = end
+        i += 1
+    return found
+
+
+def without(lines, gone):
+    out = {i for first, last in gone for i in range(first, last + 1)}
+    return [line for i, line in enumerate(lines) if i not in out]
+
+
+def reduce(tree, unit, name, limits):
+    """The unit's lines without the needless assertions of a function, and what to say of it."""
+    lines = open(os.path.join(ROOT, unit), encoding="utf-8").read().split("\n")
+
+    def proved(gone):
+        with open(os.path.join(tree, unit), "w", encoding="utf-8") as f:
+            f.write("\n".join(without(lines, gone)))
+        return mutants.prove(tree, unit, name, limits) == ""
+
+    asked = assertions(lines, *body_of(lines, name))
+    if not proved([]):
+        return lines, "%s is not proved as it is in %s seconds a goal" % (name, limits["TIMEOUT"])
+    kept, gone, tries, size = list(asked), [], 0, len(asked)
+    while size:
+        at = 0
+        while at < len(kept):
+            tries += 1
+            if proved(gone + kept[at:at + size]):
+                gone += kept[at:at + size]
+                del kept[at:at + size]
+            else:
+                at += size
+        size //= 2
+    return without(lines, gone), "%s: %d of %d assertions, %d lines, are not needed; %d tries" % (
+        name, len(gone), len(asked), sum(last - first + 1 for first, last in gone), tries)
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--time", default="8")
+    options.add_argument("unit")
+    options.add_argument("functions", nargs="+")
+    arguments = options.parse_args()
+    limits = {"STEPS": "1000000", "TIMEOUT": arguments.time}
+    for name in arguments.functions:
+        tree = committed.copy_tree("needless-%s-%d" % (name, os.getpid()))
+        try:
+            lines, said = reduce(tree, arguments.unit, name, limits)
+        finally:
+            shutil.rmtree(tree)
+        with open(os.path.join(ROOT, arguments.unit), "w", encoding="utf-8") as f:
+            f.write("\n".join(lines))
+        print(said, flush=True)
+
+
+if __name__ == "__main__":
+    main()
