@@ -107,7 +107,7 @@ def lines_of(text):
 def parameters_of(text):
     """Function defined at the margin -> how many parameters it has."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
-    found = re.findall(r"(?m)^[A-Za-z_][\w \t*]*?\b(\w+)\(([^;{}()]*)\)\s*\{", text)
+    found = re.findall(r"(?m)^[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}()]*)\)\s*\{", text)
     return {name: 0 if said.strip() in ("", "void") else said.count(",") + 1 for name, said in found}
 
 

@@ -24,15 +24,11 @@ ROOT = committed.ROOT
 
 def body_of(lines, name):
     """(first, last) line of a function's definition."""
-    for last, line in enumerate(lines):
-        if line.startswith("}"):
-            first = last
-            while first > 0 and lines[first - 1].strip() and not re.match(r"[}#]|.*\*/$", lines[first - 1]):
-                first -= 1
-            head = next((i for i in range(first, last) if re.search(r"\b%s\(" % name, lines[i]) and
-                         not lines[i].startswith((" ", "//", "/*"))), None)
-            if head is not None:
-                return head, last
+    for first, line in enumerate(lines):
+        if re.match(r"[A-Za-z_][\w *]*\b%s\(|%s\(" % (name, name), line):
+            rest = re.sub(r"/\*.*?\*/", "", "\n".join(lines[first:]), flags=re.S)
+            if re.match(r"[^;{]*\{", rest):
+                return first, lines.index("}", first)
     sys.exit("needless: no function " + name)
 
 
