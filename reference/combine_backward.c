@@ -205,18 +205,8 @@ static phibal_status combine_backward_all(int64_t tokens, int32_t active, int64_
                                           phibal_enclosure *gate_condition) {
   //@ assert use_enclosure;
   //@ ghost rows_inside(tokens, active, width, row);
-  /*@ assert t_apart: expert_gradient != \null ==> \forall integer i; 0 <= i < 3 ==>
-        vector_apart(t + i, expert_gradient, slots_size(row, place(tokens, active), width)); */
   if (expert_gradient)
     combine_backward_rows(tokens, active, width, row, gates, y_gradient, expert_gradient);
-  //@ assert temporaries_kept: vector_same{Pre, Here}(t, 3);
-  //@ assert temporaries: vector_output(t, 3);
-  /*@ assert gradients_kept: gate_gradient != \null ==>
-        vector_same{Pre, Here}(gate_gradient, place(tokens, active)); */
-  /*@ assert conditions_kept: gate_condition != \null ==>
-        vector_same{Pre, Here}(gate_condition, place(tokens, active)); */
-  //@ assert gradients: optional_vector(gate_gradient, place(tokens, active));
-  //@ assert conditions: optional_vector(gate_condition, place(tokens, active));
   /*@ assert rows_t: expert_gradient != \null ==> \forall integer k;
         0 <= k < slots_size(row, place(tokens, active), width) ==>
           vector_apart(expert_gradient + k, t, 3); */
@@ -229,13 +219,6 @@ static phibal_status combine_backward_all(int64_t tokens, int32_t active, int64_
   //@ ghost rows:;
   phibal_status status = combine_backward_gates(tokens, active, width, row, expert_output,
                                                 y_gradient, t, gate_gradient, gate_condition);
-  /*@ assert rows_kept: expert_gradient != \null ==> vector_same{rows, Here}(expert_gradient,
-        slots_size(row, place(tokens, active), width)); */
-  /*@ assert rows_outputs: optional_vector(expert_gradient,
-        slots_size(row, place(tokens, active), width)); */
-  /*@ assert rows_held: expert_gradient != \null && rows_distinct(row, place(tokens, active)) ==>
-        row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
-                           width); */
   return status;
 }
 

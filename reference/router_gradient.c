@@ -39,25 +39,10 @@ static phibal_status gradient_add_normalised(phibal_reference_token *t, const ph
   //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
   //@ ghost token_beside_gradient(t);
-  //@ assert places: gradient_places(t, t->gradient, t->condition);
-  /*@ assert weight_inputs: \forall integer i; 0 <= i < t->active ==>
-        weight_input(t, t->gradient, t->condition, t->part + i); */
-  //@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1));
-  //@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1));
   phibal_status status =
       router_gradient_add_slots(t, router, t->active, experts, t->part, gate_gradient,
                                 (double)router->scale, logits, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
-  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
-  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
-  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
-  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
-  //@ assert lies: token_lies(t);
-  //@ assert probabilitys: vector_output(t->probability, t->experts);
-  //@ assert gates: vector_output(t->gate, t->active);
-  //@ assert weights: vector_output(t->weight, t->experts);
-  //@ assert parts: vector_output(t->part, t->active);
-  //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
 }
@@ -140,26 +125,9 @@ static void token_clear_gradient(phibal_reference_token *t) {
   //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
   //@ ghost token_beside_gradient(t);
-  //@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1));
-  //@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1));
-  /*@ assert logsumexp_apart: vector_apart(&t->logsumexp, t->gradient, t->experts) &&
-        vector_apart(&t->logsumexp, t->condition, t->experts); */
-  /*@ assert terms_apart: vector_apart(&t->logsumexp_terms, t->gradient, t->experts) &&
-        vector_apart(&t->logsumexp_terms, t->condition, t->experts); */
   gradient_clear(t->experts, t->gradient, t->condition);
-  //@ assert logsumexp_kept: logsumexp_kept{Pre, Here}(t);
-  //@ assert same: token_same{Pre, Here}(t);
-  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
-  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
-  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
-  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
-  //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
   //@ assert probabilitys: vector_output(t->probability, t->experts);
-  //@ assert gates: vector_output(t->gate, t->active);
-  //@ assert weights: vector_output(t->weight, t->experts);
-  //@ assert parts: vector_output(t->part, t->active);
-  //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
 }
 

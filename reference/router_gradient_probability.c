@@ -148,28 +148,9 @@ static phibal_status gradient_add_selected(phibal_reference_token *t, float scal
 static phibal_status token_mean(phibal_reference_token *t, const int32_t *experts, const float *x) {
   //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
-  /*@ assert probability_inputs: \forall integer i; 0 <= i < t->active ==>
-        input(t->probability + slot_expert(experts, i)) &&
-        \separated(t->probability + slot_expert(experts, i), t); */
   phibal_status status = router_gradient_mean(t, t->active, t->probability, experts, x);
-  //@ assert same: token_same{Pre, Here}(t);
-  /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) ==>
-        same{Pre, Here}(r); */
-  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
-  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
-  //@ assert gradient_kept: vector_same{Pre, Here}(t->gradient, t->experts);
-  //@ assert condition_kept: vector_same{Pre, Here}(t->condition, t->experts);
-  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
-  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
-  //@ assert scratch: token_scratch(t);
-  //@ assert lies: token_lies(t);
-  //@ assert probabilitys: vector_output(t->probability, t->experts);
-  //@ assert gates: vector_output(t->gate, t->active);
-  //@ assert gradients: vector_output(t->gradient, t->experts);
-  //@ assert conditions: vector_output(t->condition, t->experts);
   //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert parts: vector_output(t->part, t->active);
-  //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
 }

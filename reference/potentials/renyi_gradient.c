@@ -48,13 +48,7 @@ static phibal_status gradient_at_ends(phibal_enclosure *z, const phibal_enclosur
   //@ assert use_enclosure && use_end;
   //@ ghost renyi_sum_positive(n);
   phibal_status status = renyi_power_sum_at_ends(a, n, x, upper, w);
-  //@ assert places: \forall integer i; 0 <= i < n ==> same{Pre, Here}(z + i);
-  //@ assert places_output: vector_output(z, n);
   if (status != PHIBAL_OK) return status;
-  /*@ assert sum: \forall real p, sequence s; ends_chosen{Pre}(a, n, x, upper, p, s) ==>
-        in(&w->sum, renyi_sum(p, s, n)) && all_positive(s, n); */
-  /*@ assert positive: \forall real p, sequence s; ends_chosen{Pre}(a, n, x, upper, p, s) ==>
-        0.0 < term(s, 0) && all_zero_or_more(s, n) && 0.0 < renyi_sum(p, s, n); */
   //@ ghost summed: ;
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant outputs: vector_output(z, n);
@@ -71,12 +65,8 @@ static phibal_status gradient_at_ends(phibal_enclosure *z, const phibal_enclosur
       loop assigns e, status, z[0 .. n - 1], *w;
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
-    //@ assert argument: same{Pre, Here}(x + e) && input(x + e) && bounded(x + e);
-    //@ assert parameter: same{Pre, Here}(a) && input(a);
-    //@ assert place: output(z + e) && same{Pre, Here}(z + e);
     //@ ghost before: ;
     status = gradient_at_end(&z[e], a, &x[e], upper, w);
-    //@ assert others: \forall integer i; 0 <= i < n && i != e ==> same{before, Here}(z + i);
     //@ assert outputs: vector_output(z, n);
     if (status != PHIBAL_OK) return status;
     /*@ assert one: \forall real p, sequence s; ends_chosen{Pre}(a, n, x, upper, p, s) ==>
@@ -127,23 +117,11 @@ phibal_status renyi_gradient(const phibal_enclosure *a, size_t n, const phibal_e
                              phibal_enclosure *gradient) {
   //@ assert use_enclosure;
   TRY(renyi_require_positive("gradient", n, x));
-  //@ assert apart: vectors_apart(x, n, gradient, n);
-  //@ assert parameter_apart: vector_apart(a, gradient, n);
   renyi_work w;
-  /*@ assert fresh: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
-        \valid_read(r) && \separated(r, &w); */
   renyi_work_init(&w, working_precision(gradient, n, x));
   //@ assert vector: vector_same{Pre, Here}(x, n);
   //@ assert parameter: same{Pre, Here}(a);
-  //@ assert places: vector_output(gradient, n);
-  //@ assert arguments: work_input(a, n, x, &w);
-  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
-        members_chosen(a, n, x, p, s) && all_positive(s, n); */
   phibal_status status = gradient_over(gradient, a, n, x, &w);
-  //@ assert outputs: vector_output(gradient, n);
-  /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
-        vector_apart(r, gradient, n) ==> same{Pre, Here}(r); */
   renyi_work_clear(&w);
-  //@ assert cleared: vector_output(gradient, n);
   return status;
 }

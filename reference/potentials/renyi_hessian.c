@@ -228,30 +228,12 @@ static phibal_status hessian_matrix(phibal_enclosure *z, const phibal_enclosure 
   for (size_t e = 0; e < n; e++) {
     //@ ghost renyi_row_inside(n, e);
     //@ ghost renyi_row_cells(n, e);
-    //@ assert start: (size_t)(e * n) == e * n;
     //@ assert parts: vector_same{Pre, Here}(h, 2 * n) && vector_input(h, 2 * n);
     /*@ assert carried: \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
           hessian_parts(h, n, w, p, s); */
-    //@ assert place: vector_output(z, e * n + n) && vector_apart_from_work(z, e * n + n, w);
-    //@ assert apart: vectors_apart(h, 2 * n, z, e * n + n);
-    /*@ assert apart_from_row: \forall integer i; 0 <= i < e * n ==> output(z + i) &&
-          \separated(z + i, w) &&
-          (\forall integer k; e * n <= k < e * n + n ==> \separated(z + i, z + k)); */
     //@ ghost before: ;
     phibal_status status = hessian_row(z, e * n, h, n, e, w);
-    //@ assert others: \forall integer i; e * n + n <= i < n * n ==> same{before, Here}(z + i);
-    //@ assert outputs: vector_output(z, n * n);
-    //@ assert frame: only_with_vector_written{Pre, Here}(&w->t[0], z, n * n);
     if (status != PHIBAL_OK) return status;
-    //@ assert before_row: \forall integer i; 0 <= i < e * n ==> same{before, Here}(z + i);
-    /*@ assert earlier: \forall integer i, j; 0 <= i < e && 0 <= j < n ==>
-          same{before, Here}(z + cell(n, i, j)); */
-    /*@ assert kept_rows: \forall real p, sequence s, integer i, j;
-          hessian_parts{Pre}(h, n, w, p, s) && 0 <= i < e && 0 <= j < n ==>
-            in(z + cell(n, i, j), renyi_hessian(p, s, n, i, j)); */
-    /*@ assert this: \forall real p, sequence s, integer j;
-          hessian_parts{Pre}(h, n, w, p, s) && 0 <= j < n ==>
-            in(z + cell(n, e, j), renyi_hessian(p, s, n, e, j)); */
   }
   return PHIBAL_OK;
 }
@@ -270,24 +252,14 @@ static phibal_status ray_dot(const phibal_enclosure *h, size_t n, const phibal_e
       loop assigns e, w->sum, w->t[0];
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
-    //@ assert left: input(h + (n + e)) && same{Pre, Here}(h + (n + e));
-    //@ assert right: input(v + e) && same{Pre, Here}(v + e);
     /*@ assert members: \forall real p, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) ==>
           in(h + (n + e), renyi_ray(p, term(s, e), renyi_sum(p, s, n))) && in(v + e, term(t, e)); */
     //@ ghost before: ;
     TRY(phibal_enclosure_mul(&w->t[0], &h[n + e], &v[e]));
     /*@ assert product: \forall real p, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) ==>
           in(&w->t[0], times(renyi_ray(p, term(s, e), renyi_sum(p, s, n)), term(t, e))); */
-    //@ assert sum: same{before, Here}(&w->sum);
     TRY(phibal_enclosure_add(&w->sum, &w->sum, &w->t[0]));
-    /*@ assert added: \forall real p, c, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) &&
-          in{before}(&w->sum, c) ==>
-            in(&w->sum, c + times(renyi_ray(p, term(s, e), renyi_sum(p, s, n)), term(t, e))); */
-    /*@ assert unfold: \forall real p, sequence s, t; renyi_ray_dot(p, s, t, n, e + 1) ==
-          renyi_ray_dot(p, s, t, n, e) +
-            times(renyi_ray(p, term(s, e), renyi_sum(p, s, n)), term(t, e)); */
   }
-  //@ assert factor: same{Pre, Here}(&w->excess);
   return phibal_enclosure_mul(&w->sum, &w->sum, &w->excess);
 }
 
@@ -448,32 +420,11 @@ phibal_status renyi_hessian(const phibal_enclosure *a, size_t n, const phibal_en
   TRY(renyi_require_positive("hessian", n, x));
   mpfr_prec_t precision = working_precision(hessian, n, x);
   phibal_enclosure *h = phibal_enclosure_vector(2 * n, precision);
-  //@ assert vector: vector_same{Pre, Here}(x, n);
-  //@ assert parameter: same{Pre, Here}(a);
-  //@ assert places: vector_output(hessian, n * n);
   if (!h) return no_memory(n);
-  /*@ assert given: \forall integer i, j; 0 <= i < 2 * n && 0 <= j < n * n ==>
-        \separated(hessian + j, h + i); */
-  //@ assert apart: vectors_apart(h, 2 * n, hessian, n * n);
-  //@ assert argument_apart: vectors_apart(x, n, h, 2 * n);
-  //@ assert parameter_apart: vector_apart(a, h, 2 * n);
-  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
-        members_chosen(a, n, x, p, s) && all_positive(s, n); */
   phibal_status status = matrix_with(hessian, h, a, n, x, precision);
-  /*@ assert cells: \forall integer i, j; 0 <= i < n && 0 <= j < n ==>
-        0 <= cell(n, i, j) < n * n && output(hessian + cell(n, i, j)); */
   //@ ghost done: ;
   phibal_enclosure_vector_clear(h, 2 * n);
-  //@ assert kept: vector_same{done, Here}(hessian, n * n);
-  /*@ assert meaning: status == PHIBAL_OK ==> \forall real p, sequence s, integer i, j;
-        in{Pre}(a, p) && members{Pre}(x, n, s) && 0 <= i < n && 0 <= j < n ==>
-          in(hessian + cell(n, i, j), renyi_hessian(p, s, n, i, j)); */
   //@ assert places_of_cells: open_cell;
-  /*@ assert indices: status == PHIBAL_OK ==> \forall real p, sequence s, integer i, j;
-        in{Pre}(a, p) && members{Pre}(x, n, s) && 0 <= i < n && 0 <= j < n &&
-        cell(n, i, j) < n * n ==>
-          in(hessian + (i * n + j), renyi_hessian(p, s, n, i, j)); */
-  //@ assert outputs: vector_output(hessian, n * n);
   return status;
 }
 
@@ -483,21 +434,8 @@ phibal_status renyi_hessian_product(const phibal_enclosure *a, size_t n, const p
   TRY(renyi_require_positive("hessian", n, x));
   mpfr_prec_t precision = working_precision(product, n, x);
   phibal_enclosure *h = phibal_enclosure_vector(2 * n, precision);
-  //@ assert vector: vector_same{Pre, Here}(x, n);
-  //@ assert parameter: same{Pre, Here}(a);
-  //@ assert factor: vector_same{Pre, Here}(v, n);
-  //@ assert places: vector_output(product, n);
   if (!h) return no_memory(n);
-  /*@ assert given: \forall integer i, j; 0 <= i < 2 * n && 0 <= j < n ==>
-        \separated(product + j, h + i); */
-  //@ assert apart: vectors_apart(h, 2 * n, product, n);
-  //@ assert argument_apart: vectors_apart(x, n, h, 2 * n);
-  //@ assert factor_apart: vectors_apart(v, n, product, n) && vectors_apart(v, n, h, 2 * n);
-  //@ assert parameter_apart: vector_apart(a, h, 2 * n);
-  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
-        members_chosen(a, n, x, p, s) && all_positive(s, n); */
   phibal_status status = product_with(product, h, a, n, x, v, precision);
   phibal_enclosure_vector_clear(h, 2 * n);
-  //@ assert outputs: vector_output(product, n);
   return status;
 }
