@@ -59,10 +59,13 @@ model() {
 }
 
 echo "proof    result  time   what"
-# Each of these works on one core. Those that configure Why3 or build a plugin of Frama-C are in one row.
+# Two rows side by side, for most steps work on one core. What writes a plugin of Frama-C or the configuration of Why3
+# into $work is in the second.
 {
   step coq coq/check.sh
   step gappa gappa/check.sh
+  step floats frama-c/floats_test.py
+  step memory frama-c/memory.py
 } &
 step model model
 step keys frama-c/select_key.sh
@@ -70,9 +73,7 @@ step record frama-c/record_test.py
 step branches frama-c/branches.py
 step declared frama-c/declarations.py --list
 step rogues frama-c/declarations_test.py
-step floats frama-c/floats_test.py
 step casts frama-c/conversions.py
-step memory frama-c/memory.py
 wait
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
 grep -E '^(not|as recorded) ' "$work/wp.out" || true
