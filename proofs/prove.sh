@@ -75,7 +75,7 @@ step branches frama-c/branches.py
 step declared frama-c/declarations.py --list
 step rogues frama-c/declarations_test.py
 step casts frama-c/conversions.py
-wait $first || echo "a row that did not end" >>"$failed"
+wait $first || echo "a-row-of-steps-was-cut-short" >>"$failed"
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
 grep -E '^(not|as recorded) ' "$work/wp.out" || true
 ./trusted.py "$work" || echo trusted >>"$failed"

@@ -5,7 +5,7 @@ usage: structure.py [--draw] [LIBRARY ...]
 
 Prints how many lines of annotations the reference has to how many of code, in all (which may not be more than one to
 one) and in files with more than two to one, how many the contracts beside it, and the functions with the most parameters
-(of such files, and of functions with more than 8, there may not be more than before);
+(the number of such files, and of functions with more than 8 parameters, may not rise);
 the edges of includes between folders, circles of files, and what ARCHITECTURE.md says that is not so:
 an edge that its table does not allow or that is there no more, a file that is not there, a tag without an
 equation, an operation that is none, a picture that is not this page's; and switches over potentials or operations

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Takes out of functions the assertions that their proofs do not need.
+"""Removes the assertions of a function that its proof does not need.
 
 usage: needless.py [--time SECONDS] UNIT FUNCTION ...
 
-Assertions in a body are there for the provers: what they prove without one is better read without. Tried are all of a
-function's assertions, then halves, quarters and so on down to single ones; what is left out stays out while every goal
-of the function is still proved, each within --time seconds of a prover (8), well inside what a replay gives. So what is
-left depends on the order and on the machine; each of it was needed when it was tried. Assertions of the names that open
-definitions (use_X, open_X) stay. The unit is written anew at the end of each function. What its mutants and smoke tests
-say has to be asked again: an assertion that is gone catches nothing.
+Assertions in a function's body only guide the provers; one without which every goal is still proved can go. The program
+removes all of them, then halves, quarters and so on down to single ones, and keeps a removal if every goal of the
+function is then proved within --time seconds of a prover (8; a replay allows 60). What is left depends on the order of
+the tries and on the machine. Assertions that open definitions (use_X, open_X) stay. The unit is rewritten after each
+function. Run its mutants and smoke tests again afterwards: a mutant that only a removed assertion caught survives.
 """
 import argparse
 import os
@@ -18,17 +17,17 @@ import sys
 
 import committed
 import mutants
+import prove
 
 ROOT = committed.ROOT
 
 
 def body_of(lines, name):
     """(first, last) line of a function's definition."""
-    for first, line in enumerate(lines):
-        if re.match(r"[A-Za-z_][\w *]*\b%s\(|%s\(" % (name, name), line):
-            rest = re.sub(r"/\*.*?\*/", "", "\n".join(lines[first:]), flags=re.S)
-            if re.match(r"[^;{]*\{", rest):
-                return first, lines.index("}", first)
+    plain = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group(0)), "\n".join(lines), flags=re.S)
+    for match in prove.DEFINITION.finditer(plain):
+        if match.group(2) == name and match.group(3) == "{":
+            return plain.count("\n", 0, match.start()), lines.index("}", plain.count("\n", 0, match.end()))
     sys.exit("needless: no function " + name)
 
 
@@ -52,7 +51,7 @@ def without(lines, gone):
 
 
 def reduce(tree, unit, name, limits):
-    """The unit's lines without the needless assertions of a function, and what to say of it."""
+    """(the unit's lines without the needless assertions of a function, a line that says how many these were)"""
     lines = open(os.path.join(ROOT, unit), encoding="utf-8").read().split("\n")
 
     def proved(gone):
