@@ -357,16 +357,14 @@ PRECISE(phibal_reference_activation,
          phibal_enclosure *derivative, phibal_enclosure *derivative_condition),
         (activation, a, precision, value, derivative, derivative_condition))
 THREADS(phibal_reference_ffn_forward,
-        (const phibal_ffn *ffn, int64_t rows, const float *x, const float *w_gate,
-         const float *w_up, const float *w_down, mpfr_prec_t precision, phibal_reference_result a,
-         phibal_reference_result b, phibal_reference_result h, phibal_reference_result y),
-        (ffn, rows, x, w_gate, w_up, w_down, precision, a, b, h, y))
+        (const phibal_ffn *ffn, int64_t rows, phibal_reference_ffn_inputs given,
+         mpfr_prec_t precision, phibal_reference_ffn_results to),
+        (ffn, rows, given, precision, to))
 THREADS(phibal_reference_ffn_backward,
-        (const phibal_ffn *ffn, int64_t rows, const float *x, const float *w_gate,
-         const float *w_up, const float *w_down, const float *a, const float *b, const float *h,
-         const float *y_gradient, mpfr_prec_t precision,
+        (const phibal_ffn *ffn, int64_t rows, phibal_reference_ffn_inputs given,
+         phibal_reference_ffn_saved saved, mpfr_prec_t precision,
          const phibal_reference_ffn_gradients *gradients),
-        (ffn, rows, x, w_gate, w_up, w_down, a, b, h, y_gradient, precision, gradients))
+        (ffn, rows, given, saved, precision, gradients))
 PRECISE(phibal_reference_combine,
         (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
          const float *expert_output, const float *before, mpfr_prec_t precision,

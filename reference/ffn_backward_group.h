@@ -7,12 +7,11 @@
 
 /* h', a' and b' into the scratch; x', W_gate', W_up' and W_down', where they are wanted, into their
    places. */
-phibal_status ffn_backward_group(ffn_shape shape, int64_t n, activation_work *work, ffn_scratch s,
-                                 const float *x, const float *w_gate, const float *w_up,
-                                 const float *w_down, const float *a, const float *b,
-                                 const float *h, const float *y_gradient, mpfr_prec_t precision,
+phibal_status ffn_backward_group(ffn_shape shape, activation_work *work, ffn_scratch s,
+                                 phibal_reference_ffn_inputs given,
+                                 phibal_reference_ffn_saved saved, mpfr_prec_t precision,
                                  phibal_reference_ffn_gradients g)
-    /*@ ghost (phibal_enclosure *all, int64_t m, int64_t k) */;
+    /*@ ghost (phibal_enclosure *all, int64_t n, int64_t m, int64_t k) */;
 
 #include <phibal/acsl/contracts/inside/ffn_backward_group.h>
 #endif

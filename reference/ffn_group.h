@@ -6,8 +6,7 @@
 
 /* a, b and h into the scratch, y, where it is wanted, into its place. */
 phibal_status ffn_forward_group(ffn_shape shape, activation_work *work, ffn_scratch s,
-                                const float *x, const float *w_gate, const float *w_up,
-                                const float *w_down, mpfr_prec_t precision,
+                                phibal_reference_ffn_inputs given, mpfr_prec_t precision,
                                 phibal_reference_result y)
     /*@ ghost (phibal_enclosure *all) */;
 

@@ -12,9 +12,8 @@ ffn_scratch ffn_scratch_cut(phibal_enclosure *all, size_t n) {
   return s;
 }
 
-phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows, const float *x,
-                        const float *w_gate, const float *w_up, const float *w_down,
-                        mpfr_prec_t precision) {
+phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows,
+                        phibal_reference_ffn_inputs given, mpfr_prec_t precision) {
   //@ assert open_place && use_place;
   if (!ffn || rows < 0 || ffn->width < 1 || ffn->hidden < 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null FFN or bad shape", name);
@@ -25,10 +24,11 @@ phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows, c
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: %lld rows of %lld hidden numbers", name,
                              (long long)rows, (long long)f);
   //@ assert size: place(rows, f) <= FFN_LARGEST;
-  TRY(reference_matrix_check(name, "x", rows, d, &(phibal_reference_matrix){x, d, 1}));
-  TRY(reference_matrix_check(name, "w_gate", f, d, &(phibal_reference_matrix){w_gate, d, 1}));
-  TRY(reference_matrix_check(name, "w_up", f, d, &(phibal_reference_matrix){w_up, d, 1}));
-  return reference_matrix_check(name, "w_down", d, f, &(phibal_reference_matrix){w_down, f, 1});
+  TRY(reference_matrix_check(name, "x", rows, d, &(phibal_reference_matrix){given.x, d, 1}));
+  TRY(reference_matrix_check(name, "w_gate", f, d, &(phibal_reference_matrix){given.w_gate, d, 1}));
+  TRY(reference_matrix_check(name, "w_up", f, d, &(phibal_reference_matrix){given.w_up, d, 1}));
+  return reference_matrix_check(name, "w_down", d, f,
+                                &(phibal_reference_matrix){given.w_down, f, 1});
 }
 
 phibal_status ffn_product(int64_t rows, int64_t inner, int64_t columns, phibal_reference_matrix a,
@@ -58,28 +58,27 @@ static void vector_copy(int64_t n, const phibal_enclosure *from, phibal_enclosur
   for (int64_t i = 0; i < n; i++) phibal_enclosure_set(&to[i], &from[i]);
 }
 
+/* Copies a result, each vector unless its place is null. */
 static void result_copy(int64_t n, phibal_reference_result from, phibal_reference_result to) {
   //@ assert use_enclosure;
   //@ assert first_there: 0 < n ==> \valid_read(from.value + 0) && \valid_read(from.condition + 0);
   //@ assert not_null: 0 < n ==> from.value != \null && from.condition != \null;
-  /*@ assert conditions_apart: to.value != \null ==> \forall integer i; 0 <= i < n ==>
-        vector_apart(from.condition + i, to.value, n); */
-  /*@ assert places_apart: to.value != \null && to.condition != \null ==> \forall integer i;
-        0 <= i < n ==> vector_apart(to.condition + i, to.value, n); */
+  /*@ assert apart: to.value != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(from.condition + i, to.value, n) &&
+        (to.condition != \null ==> vector_apart(to.condition + i, to.value, n)); */
   vector_copy(n, from.value, to.value);
   //@ assert kept: to.condition != \null ==> vector_same{Pre, Here}(from.condition, n);
-  //@ assert first: optional_vector(to.value, n);
   //@ assert inputs: to.condition != \null ==> vector_input(from.condition, n);
-  /*@ assert second_same: to.condition != \null ==> vector_same{Pre, Here}(to.condition, n); */
+  //@ assert second_same: optional_same{Pre, Here}(to.condition, n);
   //@ assert second: optional_vector(to.condition, n);
   /*@ assert apart_second: to.condition != \null ==>
         vectors_apart(to.condition, n, from.condition, n); */
   //@ ghost copied:;
   vector_copy(n, from.condition, to.condition);
-  /*@ assert apart: to.value != \null ==> \forall integer i; 0 <= i < n ==>
+  /*@ assert apart_first: to.value != \null ==> \forall integer i; 0 <= i < n ==>
         optional_vector_apart(to.value + i, to.condition, n) && \valid_read(to.value + i); */
-  //@ assert same: to.value != \null ==> vector_same{copied, Here}(to.value, n);
-  //@ assert outputs: optional_vector(to.value, n) && optional_vector(to.condition, n);
+  //@ assert same: optional_same{copied, Here}(to.value, n);
+  //@ assert outputs: OF_RESULT(to, n, optional_vector);
 }
 
 void ffn_results_copy(int64_t n, phibal_reference_result a, phibal_reference_result to_a,
@@ -92,62 +91,29 @@ void ffn_results_copy(int64_t n, phibal_reference_result a, phibal_reference_res
             ffn_results_free(to_b, n, to_a, n);
             ffn_results_free(to_c, n, to_a, n);
             ffn_results_free(to_c, n, to_b, n); */
-  //@ assert to_a_pair: optional_vectors_apart(to_a.value, n, to_a.condition, n);
-  //@ assert to_b_pair: optional_vectors_apart(to_b.value, n, to_b.condition, n);
-  //@ assert to_c_pair: optional_vectors_apart(to_c.value, n, to_c.condition, n);
-  //@ assert b_first: 0 < n ==> \valid_read(b.value + 0) && \valid_read(b.condition + 0);
-  //@ assert b_not_null: 0 < n ==> b.value != \null && b.condition != \null;
-  //@ assert c_first: 0 < n ==> \valid_read(c.value + 0) && \valid_read(c.condition + 0);
-  //@ assert c_not_null: 0 < n ==> c.value != \null && c.condition != \null;
+  //@ assert first: 0 < n ==> \valid_read(b.value + 0) && \valid_read(b.condition + 0);
+  //@ assert last: 0 < n ==> \valid_read(c.value + 0) && \valid_read(c.condition + 0);
   result_copy(n, a, to_a);
-  //@ assert b_values: vector_same{Pre, Here}(b.value, n);
-  //@ assert b_conditions: vector_same{Pre, Here}(b.condition, n);
-  //@ assert c_values: vector_same{Pre, Here}(c.value, n);
-  //@ assert c_conditions: vector_same{Pre, Here}(c.condition, n);
-  //@ assert b_given: result_given(b, n);
-  //@ assert c_given: result_given(c, n);
-  //@ assert to_b_values_same: to_b.value != \null ==> vector_same{Pre, Here}(to_b.value, n);
-  /*@ assert to_b_conditions_same: to_b.condition != \null ==>
-        vector_same{Pre, Here}(to_b.condition, n); */
-  //@ assert b_there_value: optional_vector(to_b.value, n);
-  //@ assert b_there_condition: optional_vector(to_b.condition, n);
-  //@ assert b_there: result_there(to_b, n);
-  //@ assert to_c_values_same: to_c.value != \null ==> vector_same{Pre, Here}(to_c.value, n);
-  /*@ assert to_c_conditions_same: to_c.condition != \null ==>
-        vector_same{Pre, Here}(to_c.condition, n); */
-  //@ assert c_there_value: optional_vector(to_c.value, n);
-  //@ assert c_there_condition: optional_vector(to_c.condition, n);
-  //@ assert c_there: result_there(to_c, n);
+  //@ assert b_kept: OF_RESULT(b, n, vector_same{Pre, Here});
+  //@ assert c_kept: OF_RESULT(c, n, vector_same{Pre, Here});
+  //@ assert given: result_given(b, n) && result_given(c, n);
+  //@ assert to_b_same: OF_RESULT(to_b, n, optional_same{Pre, Here});
+  //@ assert to_c_same: OF_RESULT(to_c, n, optional_same{Pre, Here});
+  //@ assert there: OF_RESULT(to_b, n, optional_vector) && OF_RESULT(to_c, n, optional_vector);
   //@ assert first_copied: copied{Pre, Here}(a, to_a, n);
   //@ ghost one:;
   result_copy(n, b, to_b);
-  //@ assert one_values: to_a.value != \null ==> vector_same{one, Here}(to_a.value, n);
-  //@ assert one_conditions: to_a.condition != \null ==> vector_same{one, Here}(to_a.condition, n);
+  //@ assert to_a_kept: OF_RESULT(to_a, n, optional_same{one, Here});
   //@ assert first_kept: copied{Pre, Here}(a, to_a, n);
-  //@ assert first_there_value: optional_vector(to_a.value, n);
-  //@ assert first_there_condition: optional_vector(to_a.condition, n);
-  //@ assert first_there: result_there(to_a, n);
+  //@ assert to_a_there: OF_RESULT(to_a, n, optional_vector);
   //@ assert second_copied: copied{Pre, Here}(b, to_b, n);
-  //@ assert c_values_kept: vector_same{one, Here}(c.value, n);
-  //@ assert c_conditions_kept: vector_same{one, Here}(c.condition, n);
-  //@ assert c_given_still: result_given(c, n);
-  //@ assert to_c_still_values_same: to_c.value != \null ==> vector_same{one, Here}(to_c.value, n);
-  /*@ assert to_c_still_conditions_same: to_c.condition != \null ==>
-        vector_same{one, Here}(to_c.condition, n); */
-  //@ assert c_there_still_value: optional_vector(to_c.value, n);
-  //@ assert c_there_still_condition: optional_vector(to_c.condition, n);
-  //@ assert c_there_still: result_there(to_c, n);
+  //@ assert c_still: OF_RESULT(c, n, vector_same{one, Here});
+  //@ assert c_given: result_given(c, n);
+  //@ assert to_c_still: OF_RESULT(to_c, n, optional_same{one, Here});
+  //@ assert to_c_there: OF_RESULT(to_c, n, optional_vector);
   //@ ghost two:;
   result_copy(n, c, to_c);
-  //@ assert two_values: to_a.value != \null ==> vector_same{two, Here}(to_a.value, n);
-  //@ assert two_conditions: to_a.condition != \null ==> vector_same{two, Here}(to_a.condition, n);
-  //@ assert second_values: to_b.value != \null ==> vector_same{two, Here}(to_b.value, n);
-  /*@ assert second_conditions: to_b.condition != \null ==>
-        vector_same{two, Here}(to_b.condition, n); */
-  //@ assert first_left_value: optional_vector(to_a.value, n);
-  //@ assert first_left_condition: optional_vector(to_a.condition, n);
-  //@ assert first_left: result_there(to_a, n);
-  //@ assert second_left_value: optional_vector(to_b.value, n);
-  //@ assert second_left_condition: optional_vector(to_b.condition, n);
-  //@ assert second_left: result_there(to_b, n);
+  //@ assert to_a_left: OF_RESULT(to_a, n, optional_same{two, Here});
+  //@ assert to_b_left: OF_RESULT(to_b, n, optional_same{two, Here});
+  //@ assert left: OF_RESULT(to_a, n, optional_vector) && OF_RESULT(to_b, n, optional_vector);
 }

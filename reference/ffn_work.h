@@ -25,19 +25,23 @@ typedef struct ffn_scratch {
 /* Cuts `all`, of FFN_TEMPORARIES + FFN_VECTORS rows hidden enclosures, into its parts. */
 ffn_scratch ffn_scratch_cut(phibal_enclosure *all, size_t n);
 
-phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows, const float *x,
-                        const float *w_gate, const float *w_up, const float *w_down,
-                        mpfr_prec_t precision);
+phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows,
+                        phibal_reference_ffn_inputs given, mpfr_prec_t precision);
 
 /* phibal_reference_product of matrices that are there, handed over by value. */
 phibal_status ffn_product(int64_t rows, int64_t inner, int64_t columns, phibal_reference_matrix a,
                           phibal_reference_matrix b, mpfr_prec_t precision,
                           phibal_enclosure *product, phibal_enclosure *condition);
 
-/* result[rows][columns] = X W over `inner`, or added to it, X with strides, W too; a null condition
-   is dropped. X has `size` elements. */
-phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns,
-                                phibal_reference_result x, int64_t x_row, int64_t x_column,
+/* A matrix of enclosures, values and conditions, read with strides as phibal_reference_matrix. */
+typedef struct ffn_matrix {
+  phibal_reference_result entry;
+  int64_t row_stride, column_stride;
+} ffn_matrix;
+
+/* result[rows][columns] = X W over `inner`, or added to it; a null condition is dropped. X has
+   `size` entries. */
+phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns, ffn_matrix x,
                                 phibal_reference_matrix w, bool add, phibal_enclosure *t,
                                 phibal_reference_result result)
     /*@ ghost (int64_t size) */;

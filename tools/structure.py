@@ -100,7 +100,7 @@ def lines_of(text):
         if state == "acsl" or not state and line.startswith(("/*@", "//@")):
             acsl += bool(line)
             if not line.startswith("//@"):
-                state = None if line.endswith("*/") else "acsl"
+                state = None if "*/" in line else "acsl"
         elif state == "comment" or not state and line.startswith("/*"):
             state = None if line.endswith("*/") else "comment"
         elif line and not line.startswith("//"):

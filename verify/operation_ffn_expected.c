@@ -89,8 +89,9 @@ static phibal_status expect_forward(const operation_case *c, const ffn_case *s, 
   phibal_reference_result y = {v + 3 * thin, NULL};
   phibal_enclosure act;
   phibal_enclosure_init(&act, PRECISION);
-  phibal_status status = phibal_reference_ffn_forward(&s->ffn, n, k->x, k->w_gate, k->w_up,
-                                                      k->w_down, PRECISION, a, b, h, y);
+  phibal_status status = phibal_reference_ffn_forward(
+      &s->ffn, n, (phibal_reference_ffn_inputs){k->x, k->w_gate, k->w_up, k->w_down}, PRECISION,
+      (phibal_reference_ffn_results){a, b, h, y});
   for (int64_t i = 0; status == PHIBAL_OK && i < n * f; i++) {
     int64_t row = i / f, column = i % f, place = first * f + i;
     const float *x = k->x + row * d;
@@ -221,9 +222,9 @@ static phibal_status expect_backward(const operation_case *c, const ffn_case *s,
                                       .w_gate = {w, NULL},
                                       .w_up = {w + weights, NULL},
                                       .w_down = {w + 2 * weights, NULL}};
-  phibal_status status =
-      phibal_reference_ffn_backward(&s->ffn, k->n, k->x, k->w_gate, k->w_up, k->w_down, k->a, k->b,
-                                    k->h, k->y_gradient, PRECISION, &g);
+  phibal_status status = phibal_reference_ffn_backward(
+      &s->ffn, k->n, (phibal_reference_ffn_inputs){k->x, k->w_gate, k->w_up, k->w_down},
+      (phibal_reference_ffn_saved){k->a, k->b, k->h, k->y_gradient}, PRECISION, &g);
   if (status == PHIBAL_OK) status = expect_slopes(c, s, k, first, &g, j);
   if (status == PHIBAL_OK) {
     expect_x_gradient(c, k, first, g.x.value, j);

@@ -26,17 +26,19 @@
       matrix_there(x, columns, 1, rows, columns);
     predicate plain_finite{L}(float *x, integer rows, integer columns) =
       matrix_finite(x, columns, 1, rows, columns);
-    predicate ffn_there{L}(phibal_ffn *ffn, integer rows, float *x, float *w_gate, float *w_up,
-                           float *w_down) =
-      ffn != \null ==> \valid_read(ffn) && plain_there(x, rows, ffn->width) &&
-        plain_there(w_gate, ffn->hidden, ffn->width) &&
-        plain_there(w_up, ffn->hidden, ffn->width) &&
-        plain_there(w_down, ffn->width, ffn->hidden);
-    predicate weights_finite{L}(integer width, integer hidden, integer rows, float *x,
-                                float *w_gate, float *w_up, float *w_down) =
-      (0 < rows ==> x != \null) && w_gate != \null && w_up != \null && w_down != \null &&
-      plain_finite(x, rows, width) && plain_finite(w_gate, hidden, width) &&
-      plain_finite(w_up, hidden, width) && plain_finite(w_down, width, hidden);
+    // what a pass reads, of rows of d numbers and f hidden ones: it is there, and finite
+    predicate inputs_there{L}(phibal_reference_ffn_inputs given, integer rows, integer d,
+                              integer f) =
+      plain_there(given.x, rows, d) && plain_there(given.w_gate, f, d) &&
+      plain_there(given.w_up, f, d) && plain_there(given.w_down, d, f);
+    predicate inputs_finite{L}(phibal_reference_ffn_inputs given, integer rows, integer d,
+                               integer f) =
+      (0 < rows ==> given.x != \null) && given.w_gate != \null && given.w_up != \null &&
+      given.w_down != \null && plain_finite(given.x, rows, d) &&
+      plain_finite(given.w_gate, f, d) && plain_finite(given.w_up, f, d) &&
+      plain_finite(given.w_down, d, f);
+    predicate ffn_there{L}(phibal_ffn *ffn, integer rows, phibal_reference_ffn_inputs given) =
+      ffn != \null ==> \valid_read(ffn) && inputs_there(given, rows, ffn->width, ffn->hidden);
     // (E2): element k of x W^T, [rows][f], W [f][d]
     logic real projected{L}(float *x, float *w, integer d, integer f, integer k) =
       strided_dot(x + place(k / f, d), 1, w + place(k % f, d), 1, d);
@@ -95,6 +97,19 @@
                             integer m) =
       results_apart(a, n, b, n) && results_apart(a, n, h, n) && results_apart(b, n, h, n) &&
       results_apart(y, m, a, n) && results_apart(y, m, b, n) && results_apart(y, m, h, n);
+
+    // results of n elements each, and of m for y: they are there, apart from one another, in use;
+    // z is none of theirs
+    predicate forward_places{L}(phibal_reference_ffn_results to, integer n, integer m) =
+      result_there(to.a, n) && result_there(to.b, n) && result_there(to.h, n) &&
+      result_there(to.y, m) && forward_apart(to.a, to.b, to.h, n, to.y, m);
+    predicate forward_in_use{L}(phibal_reference_ffn_results to, integer n, integer m) =
+      result_in_use(to.a, n) && result_in_use(to.b, n) && result_in_use(to.h, n) &&
+      result_in_use(to.y, m);
+    predicate apart_from_forward(phibal_enclosure *z, phibal_reference_ffn_results to, integer n,
+                                 integer m) =
+      result_apart(z, to.a, n) && result_apart(z, to.b, n) && result_apart(z, to.h, n) &&
+      result_apart(z, to.y, m);
 
     // (E3): x' = a' W_gate + b' W_up, p is a', q is b'
     predicate input_gradients_held{L}(phibal_enclosure *z, integer n, sequence p, sequence q,

@@ -4,22 +4,57 @@
 
 #include <phibal/acsl/ffn_results.h>
 
-/*@ // what a pass over the products leaves alone, of gradients of m, k, k and k elements; what the
-    // copies of h', a' and b', of n, leave alone
+/*@ // gradients of the products: of m elements for x', of k for each weight. Each is there, where it
+    // is wanted; apart from one another; z is none of theirs; nor are n elements from z on
+    predicate products_there{L}(phibal_reference_ffn_gradients g, integer m, integer k) =
+      result_there(g.x, m) && result_there(g.w_gate, k) && result_there(g.w_up, k) &&
+      result_there(g.w_down, k);
+    predicate products_pairs_apart(phibal_reference_ffn_gradients g, integer m, integer k) =
+      results_apart(g.x, m, g.w_gate, k) && results_apart(g.x, m, g.w_up, k) &&
+      results_apart(g.w_gate, k, g.w_up, k) && results_apart(g.x, m, g.w_down, k) &&
+      results_apart(g.w_gate, k, g.w_down, k) && results_apart(g.w_up, k, g.w_down, k);
+    predicate apart_from_products(phibal_enclosure *z, phibal_reference_ffn_gradients g, integer m,
+                                  integer k) =
+      result_apart(z, g.x, m) && result_apart(z, g.w_gate, k) && result_apart(z, g.w_up, k) &&
+      result_apart(z, g.w_down, k);
+    predicate products_outside(phibal_enclosure *z, integer n, phibal_reference_ffn_gradients g,
+                               integer m, integer k) =
+      vector_result_apart(z, n, g.x, m) && vector_result_apart(z, n, g.w_gate, k) &&
+      vector_result_apart(z, n, g.w_up, k) && vector_result_apart(z, n, g.w_down, k);
+    // the same of the gradients of h, a and b, of n elements each
+    predicate hidden_there{L}(phibal_reference_ffn_gradients g, integer n) =
+      result_there(g.h, n) && result_there(g.a, n) && result_there(g.b, n);
+    predicate apart_from_hidden(phibal_enclosure *z, phibal_reference_ffn_gradients g,
+                                integer n) =
+      result_apart(z, g.h, n) && result_apart(z, g.a, n) && result_apart(z, g.b, n);
+    // what a pass over the products leaves alone, with temporaries t
     predicate outside_products(phibal_enclosure *r, phibal_enclosure *t,
                                phibal_reference_ffn_gradients g, integer m, integer k) =
-      vector_apart(r, t, 3) && result_apart(r, g.x, m) && result_apart(r, g.w_gate, k) &&
-      result_apart(r, g.w_up, k) && result_apart(r, g.w_down, k);
+      vector_apart(r, t, 3) && apart_from_products(r, g, m, k);
     predicate vector_apart_products(phibal_enclosure *z, integer n,
                                     phibal_reference_ffn_gradients g, integer m, integer k) =
-      z != \null ==> \forall integer i; 0 <= i < n ==>
-        result_apart(z + i, g.x, m) && result_apart(z + i, g.w_gate, k) &&
-        result_apart(z + i, g.w_up, k) && result_apart(z + i, g.w_down, k);
+      z != \null ==> \forall integer i; 0 <= i < n ==> apart_from_products(z + i, g, m, k);
     predicate vector_apart_copies(phibal_enclosure *z, integer m,
                                   phibal_reference_ffn_gradients g, integer n) =
-      z != \null ==> \forall integer i; 0 <= i < m ==>
-        result_apart(z + i, g.h, n) && result_apart(z + i, g.a, n) && result_apart(z + i, g.b, n);
+      z != \null ==> \forall integer i; 0 <= i < m ==> apart_from_hidden(z + i, g, n);
 */
+
+/* A predicate of each vector of the products' gradients g, and of those of h, a and b. */
+#define OF_PRODUCTS(...)                                                                           \
+  OF_RESULT(g.x, m, __VA_ARGS__) && OF_RESULT(g.w_gate, k, __VA_ARGS__) &&                         \
+    OF_RESULT(g.w_up, k, __VA_ARGS__) && OF_RESULT(g.w_down, k, __VA_ARGS__)
+#define OF_PRODUCTS_WITH(predicate, ...)                                                           \
+  OF_RESULT_WITH(g.x, m, predicate, __VA_ARGS__) &&                                                \
+    OF_RESULT_WITH(g.w_gate, k, predicate, __VA_ARGS__) &&                                         \
+    OF_RESULT_WITH(g.w_up, k, predicate, __VA_ARGS__) &&                                           \
+    OF_RESULT_WITH(g.w_down, k, predicate, __VA_ARGS__)
+#define OF_HIDDEN(...)                                                                             \
+  OF_RESULT(g.h, n, __VA_ARGS__) && OF_RESULT(g.a, n, __VA_ARGS__) &&                              \
+    OF_RESULT(g.b, n, __VA_ARGS__)
+#define OF_HIDDEN_WITH(predicate, ...)                                                             \
+  OF_RESULT_WITH(g.h, n, predicate, __VA_ARGS__) &&                                                \
+    OF_RESULT_WITH(g.a, n, predicate, __VA_ARGS__) &&                                              \
+    OF_RESULT_WITH(g.b, n, predicate, __VA_ARGS__)
 
 /* The elements of a weight's gradient. */
 /*@ ghost

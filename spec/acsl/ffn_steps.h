@@ -2,6 +2,8 @@
 #ifndef PHIBAL_ACSL_FFN_STEPS_H
 #define PHIBAL_ACSL_FFN_STEPS_H
 
+#include <phibal/acsl/ffn_results.h>
+
 /*@ // a value and a condition of n elements each, apart from one another
     predicate pair_there{L}(phibal_reference_result r, integer n) =
       vector_output(r.value, n) && vector_output(r.condition, n) &&
@@ -32,6 +34,33 @@
       same{A, B}(\at(&w->v_slope, A)) && same{A, B}(\at(&w->sigma, A)) &&
       same{A, B}(\at(&w->complement, A)) && same{A, B}(\at(&w->square, A));
 */
+
+/*@ // value and condition k of an intermediate that begins at `from` of a scratch: their places; they
+    // are there, apart from work and from temporaries; apart from n of another intermediate
+    predicate element_placed(phibal_reference_result r, phibal_enclosure *all, integer from,
+                             integer n, integer k) =
+      r.value + k == all + (FFN_TEMPORARIES + from + k) &&
+      r.condition + k == all + (FFN_TEMPORARIES + from + n + k);
+    predicate element_there{L}(phibal_reference_result r, integer k, phibal_enclosure *t,
+                               activation_work *work) =
+      output(r.value + k) && output(r.condition + k) && \separated(work, r.value + k) &&
+      \separated(work, r.condition + k) && vector_apart(r.value + k, t, FFN_TEMPORARIES) &&
+      vector_apart(r.condition + k, t, FFN_TEMPORARIES);
+    predicate element_apart(phibal_reference_result r, integer k, phibal_reference_result q,
+                            integer n) =
+      vector_apart(r.value + k, q.value, n) && vector_apart(r.value + k, q.condition, n) &&
+      vector_apart(r.condition + k, q.value, n) && vector_apart(r.condition + k, q.condition, n);
+    // the first k were not written; element k was not
+    predicate pair_same{A, B}(phibal_reference_result r, integer n) =
+      vector_same{A, B}(r.value, n) && vector_same{A, B}(r.condition, n);
+    predicate element_same{A, B}(phibal_reference_result r, integer k) =
+      same{A, B}(r.value + k) && same{A, B}(r.condition + k);
+*/
+
+/* A predicate of each vector of the intermediates in a scratch s, of n elements. */
+#define OF_SCRATCH(...)                                                                            \
+  OF_RESULT(s.a, n, __VA_ARGS__) && OF_RESULT(s.b, n, __VA_ARGS__) &&                              \
+    OF_RESULT(s.h, n, __VA_ARGS__) && OF_RESULT(s.back, n, __VA_ARGS__)
 
 /* The elements of an intermediate. */
 /*@ ghost
@@ -80,6 +109,27 @@
      ensures back_condition:
        \forall integer i; s.back.condition + i == all + (FFN_TEMPORARIES + 7 * n + i); @/
   static inline void ffn_places(ffn_scratch s, phibal_enclosure *all, int64_t n) {}
+*/
+
+/* Element k of the intermediates in a scratch. */
+/*@ ghost
+  /@ requires ffn_scratch_there(s, all, n) && work_there(work, all, n) && 0 <= k < n;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures a: element_placed(s.a, all, 0, n, k) && element_there(s.a, k, s.t, work);
+     ensures b: element_placed(s.b, all, 2 * n, n, k) && element_there(s.b, k, s.t, work);
+     ensures h: element_placed(s.h, all, 4 * n, n, k) && element_there(s.h, k, s.t, work);
+     ensures back: element_placed(s.back, all, 6 * n, n, k) && element_there(s.back, k, s.t, work);
+     ensures a_h: element_apart(s.a, k, s.h, n);
+     ensures b_h: element_apart(s.b, k, s.h, n);
+     ensures back_a: element_apart(s.back, k, s.a, n);
+     ensures back_b: element_apart(s.back, k, s.b, n);
+     ensures work: vector_apart_work(s.t, FFN_TEMPORARIES, work); @/
+  static inline void ffn_element(ffn_scratch s, phibal_enclosure *all, int64_t n,
+                                 activation_work *work, int64_t k) {
+    ffn_places(s, all, n);
+  }
 */
 
 /* The parts of a scratch are there. */

@@ -251,7 +251,9 @@ Test(entries, rounding_in_every_range) {
 
 /* Each other function, with arguments that it would not survive. */
 static void check_refused(const char *where, const char *why) {
-  const phibal_reference_result none = {0};
+  const phibal_reference_ffn_inputs inputs = {0};
+  const phibal_reference_ffn_saved saved = {0};
+  const phibal_reference_ffn_results ffn_results = {0};
   REFUSED(phibal_reference_value(0, 0, 0, 0));
   REFUSED(phibal_reference_gradient(0, 0, 0, 0));
   REFUSED(phibal_reference_hessian(0, 0, 0, 0));
@@ -288,8 +290,8 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_permutation(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_product(0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_activation(0, 0, 0, 0, 0, 0));
-  REFUSED(phibal_reference_ffn_forward(0, 0, 0, 0, 0, 0, 0, none, none, none, none));
-  REFUSED(phibal_reference_ffn_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_ffn_forward(0, 0, inputs, 0, ffn_results));
+  REFUSED(phibal_reference_ffn_backward(0, 0, inputs, saved, 0, 0));
   REFUSED(phibal_reference_combine(0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_combine_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_maxvio_counts(0, 0, 0, 0));
@@ -351,12 +353,14 @@ Test(entries, another_range_in_a_thread) {
   omp_set_num_threads(2);
 #pragma omp parallel
   if (omp_get_thread_num() == 1) mpfr_set_emax(16);
-  const phibal_reference_result none = {0};
+  const phibal_reference_ffn_inputs inputs = {0};
+  const phibal_reference_ffn_saved saved = {0};
+  const phibal_reference_ffn_results ffn_results = {0};
   const char *where = "in thread 1", *why = "in a thread of OpenMP";
   REFUSED(phibal_reference_loads(0, 0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_product(0, 0, 0, 0, 0, 0, 0, 0));
-  REFUSED(phibal_reference_ffn_forward(0, 0, 0, 0, 0, 0, 0, none, none, none, none));
-  REFUSED(phibal_reference_ffn_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_ffn_forward(0, 0, inputs, 0, ffn_results));
+  REFUSED(phibal_reference_ffn_backward(0, 0, inputs, saved, 0, 0));
 #pragma omp parallel
   set_default();
 }
@@ -368,7 +372,9 @@ Test(entries, another_range_in_a_thread) {
             "%s: %s", #call, phibal_status_message())
 
 Test(entries, too_precise) {
-  const phibal_reference_result none = {0};
+  const phibal_reference_ffn_inputs inputs = {0};
+  const phibal_reference_ffn_saved saved = {0};
+  const phibal_reference_ffn_results ffn_results = {0};
   const mpfr_prec_t precisions[] = {PHIBAL_MAX_PRECISION + 1L, 1L << 50, MPFR_PREC_MAX};
   for (int i = 0; i < 3; i++) {
     const mpfr_prec_t p = precisions[i];
@@ -401,8 +407,8 @@ Test(entries, too_precise) {
     TOO_PRECISE(phibal_reference_z_loss(0, 0, 0, 0, p, 0));
     TOO_PRECISE(phibal_reference_product(0, 0, 0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_activation(0, 0, p, 0, 0, 0));
-    TOO_PRECISE(phibal_reference_ffn_forward(0, 0, 0, 0, 0, 0, p, none, none, none, none));
-    TOO_PRECISE(phibal_reference_ffn_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_ffn_forward(0, 0, inputs, p, ffn_results));
+    TOO_PRECISE(phibal_reference_ffn_backward(0, 0, inputs, saved, p, 0));
     TOO_PRECISE(phibal_reference_combine(0, 0, 0, 0, 0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_combine_backward(0, 0, 0, 0, 0, 0, 0, p, 0, 0, 0));
     TOO_PRECISE(phibal_reference_maxvio_counts(0, 0, p, 0));

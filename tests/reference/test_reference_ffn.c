@@ -234,8 +234,9 @@ Test(reference_ffn, ffn_forward_agrees_with_arb) {
       oracle_run(&c, &s);
       phibal_reference_result a = result_create(HS), b = result_create(HS), h = result_create(HS),
                               y = result_create(XS);
-      cr_assert_eq(phibal_reference_ffn_forward(&c.ffn, ROWS, c.x, c.w_gate, c.w_up, c.w_down, BITS,
-                                                a, b, h, y),
+      cr_assert_eq(phibal_reference_ffn_forward(
+                       &c.ffn, ROWS, (phibal_reference_ffn_inputs){c.x, c.w_gate, c.w_up, c.w_down},
+                       BITS, (phibal_reference_ffn_results){a, b, h, y}),
                    PHIBAL_OK, "%s", phibal_status_message());
       check_result(&a, HS, s.a, "a");
       check_result(&b, HS, s.b, "b");
@@ -257,8 +258,9 @@ Test(reference_ffn, ffn_forward_condition_covers_perturbed_sums) {
     oracle_state s = oracle_state_create(&c), p = oracle_state_create(&c);
     oracle_run(&c, &s);
     phibal_reference_result none = {NULL, NULL}, y = result_create(XS);
-    cr_assert_eq(phibal_reference_ffn_forward(&c.ffn, ROWS, c.x, c.w_gate, c.w_up, c.w_down, BITS,
-                                              none, none, none, y),
+    cr_assert_eq(phibal_reference_ffn_forward(
+                     &c.ffn, ROWS, (phibal_reference_ffn_inputs){c.x, c.w_gate, c.w_up, c.w_down},
+                     BITS, (phibal_reference_ffn_results){none, none, none, y}),
                  PHIBAL_OK);
     /* every weight of the gate off by a factor 1 +- 2^-20: a moves by at most 2^-20 cond(a) */
     arb_t factor;
@@ -335,8 +337,9 @@ Test(reference_ffn, ffn_backward_agrees_with_finite_differences) {
       phibal_reference_ffn_gradients g = {result_create(HS), result_create(HS), result_create(HS),
                                           result_create(XS), result_create(WS), result_create(WS),
                                           result_create(WS)};
-      cr_assert_eq(phibal_reference_ffn_backward(&c.ffn, ROWS, c.x, c.w_gate, c.w_up, c.w_down, c.a,
-                                                 c.b, c.h, c.y_gradient, BITS, &g),
+      cr_assert_eq(phibal_reference_ffn_backward(
+                       &c.ffn, ROWS, (phibal_reference_ffn_inputs){c.x, c.w_gate, c.w_up, c.w_down},
+                       (phibal_reference_ffn_saved){c.a, c.b, c.h, c.y_gradient}, BITS, &g),
                    PHIBAL_OK, "%s", phibal_status_message());
       check_slopes(&c, &s, s.x, XS, &g.x, "x'");
       check_slopes(&c, &s, s.gate, WS, &g.w_gate, "W_gate'");

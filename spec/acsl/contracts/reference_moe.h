@@ -437,65 +437,58 @@ phibal_status phibal_reference_activation(phibal_activation activation, float a,
                                           phibal_enclosure *derivative,
                                           phibal_enclosure *derivative_condition);
 
-/*@ requires ffn_there(ffn, rows, x, w_gate, w_up, w_down);
+/*@ requires ffn_there(ffn, rows, given);
     requires ffn != \null && 0 <= rows && 1 <= ffn->width && 1 <= ffn->hidden ==>
       place(rows, ffn->width) <= ROUTING_MAX_SLOTS &&
       place(ffn->hidden, ffn->width) <= ROUTING_MAX_SLOTS &&
-      result_there(a, place(rows, ffn->hidden)) && result_there(b, place(rows, ffn->hidden)) &&
-      result_there(h, place(rows, ffn->hidden)) && result_there(y, place(rows, ffn->width)) &&
-      result_in_use(a, place(rows, ffn->hidden)) && result_in_use(b, place(rows, ffn->hidden)) &&
-      result_in_use(h, place(rows, ffn->hidden)) && result_in_use(y, place(rows, ffn->width)) &&
-      forward_apart(a, b, h, place(rows, ffn->hidden), y, place(rows, ffn->width));
+      forward_places(to, place(rows, ffn->hidden), place(rows, ffn->width)) &&
+      forward_in_use(to, place(rows, ffn->hidden), place(rows, ffn->width));
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
-    assigns a.value[0 .. place(rows, ffn->hidden) - 1],
-            a.condition[0 .. place(rows, ffn->hidden) - 1],
-            b.value[0 .. place(rows, ffn->hidden) - 1],
-            b.condition[0 .. place(rows, ffn->hidden) - 1],
-            h.value[0 .. place(rows, ffn->hidden) - 1],
-            h.condition[0 .. place(rows, ffn->hidden) - 1],
-            y.value[0 .. place(rows, ffn->width) - 1],
-            y.condition[0 .. place(rows, ffn->width) - 1], ALLOCATED;
+    assigns to.a.value[0 .. place(rows, ffn->hidden) - 1],
+            to.a.condition[0 .. place(rows, ffn->hidden) - 1],
+            to.b.value[0 .. place(rows, ffn->hidden) - 1],
+            to.b.condition[0 .. place(rows, ffn->hidden) - 1],
+            to.h.value[0 .. place(rows, ffn->hidden) - 1],
+            to.h.condition[0 .. place(rows, ffn->hidden) - 1],
+            to.y.value[0 .. place(rows, ffn->width) - 1],
+            to.y.condition[0 .. place(rows, ffn->width) - 1], ALLOCATED;
     ensures still_in_use{Pre, Here};
     ensures frame: ffn != \null ==> \forall phibal_enclosure *r;
       \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      result_apart(r, a, place(rows, ffn->hidden)) &&
-      result_apart(r, b, place(rows, ffn->hidden)) &&
-      result_apart(r, h, place(rows, ffn->hidden)) &&
-      result_apart(r, y, place(rows, ffn->width)) ==> same{Pre, Here}(r);
+      apart_from_forward(r, to, place(rows, ffn->hidden), place(rows, ffn->width)) ==>
+        same{Pre, Here}(r);
     ensures \result == PHIBAL_OK ==> ffn != \null && 0 <= rows;
-    ensures gates: \result == PHIBAL_OK && a.value != \null ==>
-      dots_held(a.value, place(rows, ffn->hidden), ffn->hidden, ffn->width, x, ffn->width, 1,
-                w_gate, 1, ffn->width);
-    ensures gate_conditions: \result == PHIBAL_OK && a.condition != \null ==>
-      magnitudes_held(a.condition, place(rows, ffn->hidden), ffn->hidden, ffn->width, x,
-                      ffn->width, 1, w_gate, 1, ffn->width);
-    ensures ups: \result == PHIBAL_OK && b.value != \null ==>
-      dots_held(b.value, place(rows, ffn->hidden), ffn->hidden, ffn->width, x, ffn->width, 1,
-                w_up, 1, ffn->width);
-    ensures up_conditions: \result == PHIBAL_OK && b.condition != \null ==>
-      magnitudes_held(b.condition, place(rows, ffn->hidden), ffn->hidden, ffn->width, x,
-                      ffn->width, 1, w_up, 1, ffn->width);
-    ensures hidden: \result == PHIBAL_OK && h.value != \null ==>
-      hidden_held(h.value, place(rows, ffn->hidden), ffn->activation, x, w_gate, w_up, ffn->width,
-                  ffn->hidden);
-    ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence s;
-      hidden_are(s, place(rows, ffn->hidden), ffn->activation, x, w_gate, w_up, ffn->width,
-                 ffn->hidden) ==>
-        chains_held(y.value, place(rows, ffn->width), ffn->width, ffn->hidden, s, ffn->hidden, 1,
-                    w_down, 1, ffn->hidden); */
-phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, const float *x,
-                                           const float *w_gate, const float *w_up,
-                                           const float *w_down, mpfr_prec_t precision,
-                                           phibal_reference_result a, phibal_reference_result b,
-                                           phibal_reference_result h, phibal_reference_result y);
+    ensures gates: \result == PHIBAL_OK && to.a.value != \null ==>
+      dots_held(to.a.value, place(rows, ffn->hidden), ffn->hidden, ffn->width, given.x, ffn->width,
+                1, given.w_gate, 1, ffn->width);
+    ensures gate_conditions: \result == PHIBAL_OK && to.a.condition != \null ==>
+      magnitudes_held(to.a.condition, place(rows, ffn->hidden), ffn->hidden, ffn->width, given.x,
+                      ffn->width, 1, given.w_gate, 1, ffn->width);
+    ensures ups: \result == PHIBAL_OK && to.b.value != \null ==>
+      dots_held(to.b.value, place(rows, ffn->hidden), ffn->hidden, ffn->width, given.x, ffn->width,
+                1, given.w_up, 1, ffn->width);
+    ensures up_conditions: \result == PHIBAL_OK && to.b.condition != \null ==>
+      magnitudes_held(to.b.condition, place(rows, ffn->hidden), ffn->hidden, ffn->width, given.x,
+                      ffn->width, 1, given.w_up, 1, ffn->width);
+    ensures hidden: \result == PHIBAL_OK && to.h.value != \null ==>
+      hidden_held(to.h.value, place(rows, ffn->hidden), ffn->activation, given.x, given.w_gate,
+                  given.w_up, ffn->width, ffn->hidden);
+    ensures output: \result == PHIBAL_OK && to.y.value != \null ==> \forall sequence s;
+      hidden_are(s, place(rows, ffn->hidden), ffn->activation, given.x, given.w_gate, given.w_up,
+                 ffn->width, ffn->hidden) ==>
+        chains_held(to.y.value, place(rows, ffn->width), ffn->width, ffn->hidden, s, ffn->hidden, 1,
+                    given.w_down, 1, ffn->hidden); */
+phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows,
+                                           phibal_reference_ffn_inputs given, mpfr_prec_t precision,
+                                           phibal_reference_ffn_results to);
 
-/*@ requires ffn_there(ffn, rows, x, w_gate, w_up, w_down);
+/*@ requires ffn_there(ffn, rows, given);
     requires gradients == \null || \valid_read(gradients);
-    requires ffn != \null ==> plain_there(a, rows, ffn->hidden) &&
-      plain_there(b, rows, ffn->hidden) && plain_there(h, rows, ffn->hidden) &&
-      plain_there(y_gradient, rows, ffn->width);
+    requires ffn != \null ==> plain_there(saved.a, rows, ffn->hidden) &&
+      plain_there(saved.b, rows, ffn->hidden) && plain_there(saved.h, rows, ffn->hidden) &&
+      plain_there(saved.y_gradient, rows, ffn->width);
     requires ffn != \null && gradients != \null && 0 <= rows && 1 <= ffn->width &&
       1 <= ffn->hidden ==>
         place(rows, ffn->width) <= ROUTING_MAX_SLOTS &&
@@ -527,12 +520,12 @@ phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, 
         same{Pre, Here}(r);
     ensures \result == PHIBAL_OK ==> ffn != \null && gradients != \null && 0 <= rows;
     ensures value: \result == PHIBAL_OK ==>
-      ffn_gradients_held(\old(*gradients), rows, ffn->width, ffn->hidden, ffn->activation, x,
-                         w_gate, w_up, w_down, a, b, h, y_gradient); */
-phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows, const float *x,
-                                            const float *w_gate, const float *w_up,
-                                            const float *w_down, const float *a, const float *b,
-                                            const float *h, const float *y_gradient,
+      ffn_gradients_held(\old(*gradients), rows, ffn->width, ffn->hidden, ffn->activation, given.x,
+                         given.w_gate, given.w_up, given.w_down, saved.a, saved.b, saved.h,
+                         saved.y_gradient); */
+phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows,
+                                            phibal_reference_ffn_inputs given,
+                                            phibal_reference_ffn_saved saved,
                                             mpfr_prec_t precision,
                                             const phibal_reference_ffn_gradients *gradients);
 

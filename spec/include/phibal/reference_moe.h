@@ -188,30 +188,41 @@ typedef struct phibal_reference_ffn_gradients {
   phibal_reference_result h, a, b, x, w_gate, w_up, w_down;
 } phibal_reference_ffn_gradients;
 
+/* What a pass over the rows of one expert reads: x [rows][d], w_gate and w_up [f][d], w_down
+   [d][f]. */
+typedef struct phibal_reference_ffn_inputs {
+  const float *x, *w_gate, *w_up, *w_down;
+} phibal_reference_ffn_inputs;
+
+/* What its backward pass reads besides: a, b and h [rows][f], as the forward pass left them, and
+   dL/dy [rows][d]. */
+typedef struct phibal_reference_ffn_saved {
+  const float *a, *b, *h, *y_gradient;
+} phibal_reference_ffn_saved;
+
+/* The results of a forward pass: a, b and h [rows][f], y [rows][d]; null values are left out. */
+typedef struct phibal_reference_ffn_results {
+  phibal_reference_result a, b, h, y;
+} phibal_reference_ffn_results;
+
 /* (E2) for the rows of one expert: a = x W_gate^T, b = x W_up^T, h = act(a) b, y = h W_down^T, all
-   in exact arithmetic from x and the weights (x [rows][d], w_gate, w_up [f][d], w_down [d][f]). a,
-   b, h [rows][f], y [rows][d]: each value may be null if it is not wanted Conditions, to first
-   order in u: a: |x||W_gate|^T; b: likewise; h: L cond(a) |b| + |act(a)| cond(b) with L = 73/64 >=
-   sup |act'|; y: cond(h) |W_down|^T. A kernel that rounds each sum over d or f within n u of its
-   terms stays within about (d + f + 4) u of these. For sharper checks, hold h against
-   phibal_reference_activation of the kernel's own a and b, and y against phibal_reference_product
-   of the kernel's own h. */
-phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, const float *x,
-                                           const float *w_gate, const float *w_up,
-                                           const float *w_down, mpfr_prec_t precision,
-                                           phibal_reference_result a, phibal_reference_result b,
-                                           phibal_reference_result h, phibal_reference_result y);
+   in exact arithmetic from x and the weights. Conditions, to first order in u: a: |x||W_gate|^T; b:
+   likewise; h: L cond(a) |b| + |act(a)| cond(b) with L = 73/64 >= sup |act'|; y: cond(h)
+   |W_down|^T. A kernel that rounds each sum over d or f within n u of its terms stays within about
+   (d + f + 4) u of these. For sharper checks, hold h against phibal_reference_activation of the
+   kernel's own a and b, and y against phibal_reference_product of the kernel's own h. */
+phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows,
+                                           phibal_reference_ffn_inputs given, mpfr_prec_t precision,
+                                           phibal_reference_ffn_results to);
 
 /* (E3) for the rows of one expert, from the binary32 a, b, h that the forward pass left, as the
    kernel gets them: h' = y' W_down, a' = h' b act'(a), b' = h' act(a), x' = a' W_gate + b' W_up,
    W_gate' = a'^T x, W_up' = b'^T x, W_down' = y'^T h (the primes are gradients).
    Conditions: the same expressions with absolute values, and the derivative's condition for act'.
    The weights' gradients are those of this group alone (the kernel adds them to what was there). */
-phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows, const float *x,
-                                            const float *w_gate, const float *w_up,
-                                            const float *w_down, const float *a, const float *b,
-                                            const float *h, const float *y_gradient,
-                                            mpfr_prec_t precision,
+phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows,
+                                            phibal_reference_ffn_inputs given,
+                                            phibal_reference_ffn_saved saved, mpfr_prec_t precision,
                                             const phibal_reference_ffn_gradients *gradients);
 
 /* (E4) y[T][d] = before[T][d] + sum_s gates[t][s] expert_output[row[t k + s]][d]; padded slots

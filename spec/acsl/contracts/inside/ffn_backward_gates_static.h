@@ -59,49 +59,47 @@ ffn_slope_products(phibal_enclosure *slope, phibal_enclosure *size, phibal_enclo
                    phibal_enclosure *a_gradient, phibal_enclosure *a_condition);
 
 /*@ requires \valid(work) && work_ready(work) && \is_finite(a) && \is_finite(b);
-    requires vector_output(t, 4) && input(back) && input(back_condition);
-    requires output(a_gradient) && output(a_condition) && output(b_gradient) &&
-      output(b_condition);
-    requires vector_apart_work(t, 4, work) && \separated(work, back) &&
-      \separated(work, back_condition) && \separated(work, a_gradient) &&
-      \separated(work, a_condition) && \separated(work, b_gradient) &&
-      \separated(work, b_condition);
-    requires vector_apart(back, t, 4) && vector_apart(back_condition, t, 4) &&
-      vector_apart(a_gradient, t, 4) && vector_apart(a_condition, t, 4) &&
-      vector_apart(b_gradient, t, 4) && vector_apart(b_condition, t, 4);
-    requires apart_from_gradients(back, a_gradient, a_condition, b_gradient, b_condition) &&
-      apart_from_gradients(back_condition, a_gradient, a_condition, b_gradient, b_condition);
-    requires \separated(a_gradient, a_condition) && \separated(a_gradient, b_gradient) &&
-      \separated(a_gradient, b_condition) && \separated(a_condition, b_gradient) &&
-      \separated(a_condition, b_condition) && \separated(b_gradient, b_condition);
+    requires vector_output(t, 4) && input(back.value) && input(back.condition);
+    requires output(to_a.value) && output(to_a.condition) && output(to_b.value) &&
+      output(to_b.condition);
+    requires vector_apart_work(t, 4, work) && \separated(work, back.value) &&
+      \separated(work, back.condition) && \separated(work, to_a.value) &&
+      \separated(work, to_a.condition) && \separated(work, to_b.value) &&
+      \separated(work, to_b.condition);
+    requires vector_apart(back.value, t, 4) && vector_apart(back.condition, t, 4) &&
+      vector_apart(to_a.value, t, 4) && vector_apart(to_a.condition, t, 4) &&
+      vector_apart(to_b.value, t, 4) && vector_apart(to_b.condition, t, 4);
+    requires apart_from_gradients(back.value, to_a.value, to_a.condition, to_b.value,
+                                  to_b.condition) &&
+      apart_from_gradients(back.condition, to_a.value, to_a.condition, to_b.value, to_b.condition);
+    requires \separated(to_a.value, to_a.condition) && \separated(to_a.value, to_b.value) &&
+      \separated(to_a.value, to_b.condition) && \separated(to_a.condition, to_b.value) &&
+      \separated(to_a.condition, to_b.condition) && \separated(to_b.value, to_b.condition);
     terminates \true;
     exits \false;
-    assigns *work, t[0 .. 3], *a_gradient, *a_condition, *b_gradient, *b_condition;
+    assigns *work, t[0 .. 3], *to_a.value, *to_a.condition, *to_b.value, *to_b.condition;
     ensures work: work_ready(work);
     ensures kind: work->activation == \old(work->activation);
-    ensures outputs: vector_output(t, 4) && enclosure(a_gradient) && enclosure(a_condition) &&
-      enclosure(b_gradient) && enclosure(b_condition);
+    ensures outputs: vector_output(t, 4) && enclosure(to_a.value) && enclosure(to_a.condition) &&
+      enclosure(to_b.value) && enclosure(to_b.condition);
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
       vector_apart(r, t, 4) &&
-      apart_from_gradients(r, a_gradient, a_condition, b_gradient, b_condition) ==>
+      apart_from_gradients(r, to_a.value, to_a.condition, to_b.value, to_b.condition) ==>
         same{Pre, Here}(r);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures ups: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back, g) ==>
-      in(b_gradient, g * activation_value(\old(work->activation), (real)a));
-    ensures gates: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back, g) ==>
-      in(a_gradient,
+    ensures ups: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back.value, g) ==>
+      in(to_b.value, g * activation_value(\old(work->activation), (real)a));
+    ensures gates: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back.value, g) ==>
+      in(to_a.value,
          g * (activation_derivative(\old(work->activation), (real)a) * (real)b));
-    ensures up_conditions: \result == PHIBAL_OK ==> \forall real u; in{Pre}(back_condition, u) ==>
-      in(b_condition, u * absolute(activation_value(\old(work->activation), (real)a)));
+    ensures up_conditions: \result == PHIBAL_OK ==> \forall real u; in{Pre}(back.condition, u) ==>
+      in(to_b.condition, u * absolute(activation_value(\old(work->activation), (real)a)));
     ensures gate_conditions: \result == PHIBAL_OK ==> \forall real u;
-      in{Pre}(back_condition, u) ==>
-        in(a_condition, u * (activation_condition(\old(work->activation), (real)a) *
+      in{Pre}(back.condition, u) ==>
+        in(to_a.condition, u * (activation_condition(\old(work->activation), (real)a) *
                              absolute((real)b))); */
 static phibal_status ffn_gate_backward(activation_work *work, phibal_enclosure *t, float a, float b,
-                                       const phibal_enclosure *back,
-                                       const phibal_enclosure *back_condition,
-                                       phibal_enclosure *a_gradient, phibal_enclosure *a_condition,
-                                       phibal_enclosure *b_gradient,
-                                       phibal_enclosure *b_condition);
+                                       phibal_reference_result back, phibal_reference_result to_a,
+                                       phibal_reference_result to_b);
 
 #endif

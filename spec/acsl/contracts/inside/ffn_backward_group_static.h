@@ -19,6 +19,34 @@
                          chain_magnitude_at{B}(q, f, 1, w_up, d, 1, f, d, i));
 */
 
+/*@ // h', the elements of the scratch, and their conditions
+    predicate hidden_members{L}(ffn_scratch s, integer n, ffn_shape shape, float *y,
+                                float *w_down) =
+      \forall integer k; 0 <= k < n ==>
+        in(s.back.value + k, hidden_gradient(y, w_down, shape.width, shape.hidden, k)) &&
+        in(s.back.condition + k,
+           hidden_gradient_magnitude(y, w_down, shape.width, shape.hidden, k));
+    // nothing but work and a scratch was written
+    predicate only_scratch_written{A, B}(activation_work *work, phibal_enclosure *all, integer n) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, work) &&
+        vector_apart(r, all, FFN_TEMPORARIES + FFN_VECTORS * n) ==> same{A, B}(r);
+*/
+
+/* What a' and b' are, and what their conditions are, are members of the scratch's. */
+#define GRADIENT_MEMBERS(kind)                                                                     \
+  (\forall sequence p; gate_gradients_are(p, n, kind, saved.y_gradient, given.w_down, saved.a,     \
+                                          saved.b, shape.width, shape.hidden) ==>                  \
+    members(s.a.value, n, p)) &&                                                                   \
+  (\forall sequence q; up_gradients_are(q, n, kind, saved.y_gradient, given.w_down, saved.a,       \
+                                        shape.width, shape.hidden) ==>                             \
+    members(s.b.value, n, q)) &&                                                                   \
+  (\forall sequence p; gate_conditions_are(p, n, kind, saved.y_gradient, given.w_down, saved.a,    \
+                                           saved.b, shape.width, shape.hidden) ==>                 \
+    members(s.a.condition, n, p)) &&                                                               \
+  (\forall sequence q; up_conditions_are(q, n, kind, saved.y_gradient, given.w_down, saved.a,      \
+                                         shape.width, shape.hidden) ==>                            \
+    members(s.b.condition, n, q))
+
 /*@ requires shape_counted(shape) && plain_ready(w_gate, shape.hidden, shape.width) &&
       plain_ready(w_up, shape.hidden, shape.width);
     requires n == place(shape.rows, shape.hidden) && m == place(shape.rows, shape.width);
@@ -134,8 +162,9 @@ static phibal_status ffn_hidden_gradients(ffn_shape shape, ffn_scratch s, const 
 /*@ ghost (phibal_enclosure *all, int64_t n) */;
 
 /*@ requires shape_counted(shape) && OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
-    requires plain_ready(y_gradient, shape.rows, shape.width) &&
-      plain_ready(w_down, shape.width, shape.hidden) && floats_there(a, n) && floats_there(b, n);
+    requires plain_ready(saved.y_gradient, shape.rows, shape.width) &&
+      plain_ready(given.w_down, shape.width, shape.hidden) && floats_there(saved.a, n) &&
+        floats_there(saved.b, n);
     requires n == place(shape.rows, shape.hidden);
     requires ffn_scratch_there(s, all, n) && work_there(work, all, n);
     terminates \true;
@@ -144,33 +173,25 @@ static phibal_status ffn_hidden_gradients(ffn_shape shape, ffn_scratch s, const 
     ensures work: work_ready(work);
     ensures kind: work->activation == \old(work->activation);
     ensures outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
-      vector_apart(r, all, FFN_TEMPORARIES + FFN_VECTORS * n) ==> same{Pre, Here}(r);
+    ensures frame: only_scratch_written{Pre, Here}(work, all, n);
     ensures value: \result == PHIBAL_OK ==>
-      backward_held(s, n, shape, \old(work->activation), y_gradient, w_down, a, b); */
+      backward_held(s, n, shape, \old(work->activation), given, saved); */
 static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_work *work,
-                                         ffn_scratch s, const float *w_down, const float *a,
-                                         const float *b, const float *y_gradient,
-                                         mpfr_prec_t precision)
+                                         ffn_scratch s, phibal_reference_ffn_inputs given,
+                                         phibal_reference_ffn_saved saved, mpfr_prec_t precision)
 /*@ ghost (phibal_enclosure *all) */;
 
-/*@ requires shape_counted(shape) && plain_ready(x, shape.rows, shape.width) &&
-      plain_ready(w_gate, shape.hidden, shape.width) &&
-      plain_ready(w_up, shape.hidden, shape.width) &&
-      plain_ready(h, shape.rows, shape.hidden) && plain_ready(y_gradient, shape.rows, shape.width);
+/*@ requires shape_counted(shape) && plain_ready(given.x, shape.rows, shape.width) &&
+      plain_ready(given.w_gate, shape.hidden, shape.width) &&
+      plain_ready(given.w_up, shape.hidden, shape.width) &&
+      plain_ready(saved.h, shape.rows, shape.hidden) && plain_ready(saved.y_gradient, shape.rows,
+                                                                    shape.width);
     requires precision <= MPFR_PREC_MAX;
     requires n == place(shape.rows, shape.hidden) && m == place(shape.rows, shape.width) &&
       k == place(shape.hidden, shape.width) && k == place(shape.width, shape.hidden);
     requires ffn_scratch_there(s, all, n);
-    requires result_there(g.x, m) && result_there(g.w_gate, k) && result_there(g.w_up, k) &&
-      result_there(g.w_down, k);
-    requires results_apart(g.x, m, g.w_gate, k) && results_apart(g.x, m, g.w_up, k) &&
-      results_apart(g.w_gate, k, g.w_up, k) && results_apart(g.x, m, g.w_down, k) &&
-      results_apart(g.w_gate, k, g.w_down, k) && results_apart(g.w_up, k, g.w_down, k);
-    requires vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.x, m) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.w_gate, k) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.w_up, k) &&
-      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, g.w_down, k);
+    requires products_there(g, m, k) && products_pairs_apart(g, m, k) &&
+      products_outside(all, FFN_TEMPORARIES + FFN_VECTORS * n, g, m, k);
     terminates \true;
     exits \false;
     assigns s.t[0 .. 2], g.x.value[0 .. m - 1], g.x.condition[0 .. m - 1],
@@ -178,39 +199,37 @@ static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_
             g.w_up.value[0 .. k - 1], g.w_up.condition[0 .. k - 1],
             g.w_down.value[0 .. k - 1], g.w_down.condition[0 .. k - 1];
     ensures temporaries: vector_output(s.t, 3);
-    ensures x: result_there(g.x, m);
-    ensures gate: result_there(g.w_gate, k);
-    ensures up: result_there(g.w_up, k);
-    ensures down: result_there(g.w_down, k);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, s.t, 3) &&
-      result_apart(r, g.x, m) && result_apart(r, g.w_gate, k) && result_apart(r, g.w_up, k) &&
-      result_apart(r, g.w_down, k) ==> same{Pre, Here}(r);
+    ensures gradients: products_there(g, m, k);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      outside_products(r, s.t, g, m, k) ==> same{Pre, Here}(r);
     ensures inputs: \result == PHIBAL_OK ==>
-      inputs_given{Pre, Here}(g.x.value, m, s, n, w_gate, w_up, shape.width, shape.hidden);
+      inputs_given{Pre, Here}(g.x.value, m, s, n, given.w_gate, given.w_up, shape.width,
+                              shape.hidden);
     ensures gates: \result == PHIBAL_OK && g.w_gate.value != \null ==> \forall sequence p;
       members{Pre}(s.a.value, n, p) ==>
-        chains_held(g.w_gate.value, k, shape.width, shape.rows, p, 1, shape.hidden, x, shape.width,
-                    1);
+        chains_held(g.w_gate.value, k, shape.width, shape.rows, p, 1, shape.hidden, given.x,
+                    shape.width, 1);
     ensures ups: \result == PHIBAL_OK && g.w_up.value != \null ==> \forall sequence q;
       members{Pre}(s.b.value, n, q) ==>
-        chains_held(g.w_up.value, k, shape.width, shape.rows, q, 1, shape.hidden, x, shape.width,
-                    1);
+        chains_held(g.w_up.value, k, shape.width, shape.rows, q, 1, shape.hidden, given.x,
+                    shape.width, 1);
     ensures downs: \result == PHIBAL_OK ==>
-      down_gradients_held(g.w_down, shape.rows, shape.width, shape.hidden, h, y_gradient);
+      down_gradients_held(g.w_down, shape.rows, shape.width, shape.hidden, saved.h,
+                          saved.y_gradient);
     ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
-      input_conditions_given{Pre, Here}(g.x.condition, m, s, n, w_gate, w_up, shape.width,
-                                        shape.hidden);
+      input_conditions_given{Pre, Here}(g.x.condition, m, s, n, given.w_gate, given.w_up,
+                                        shape.width, shape.hidden);
     ensures gate_conditions: \result == PHIBAL_OK && g.w_gate.value != \null &&
       g.w_gate.condition != \null ==> \forall sequence p; members{Pre}(s.a.condition, n, p) ==>
         chain_magnitudes_held(g.w_gate.condition, k, shape.width, shape.rows, p, 1, shape.hidden,
-                              x, shape.width, 1);
+                              given.x, shape.width, 1);
     ensures up_conditions: \result == PHIBAL_OK && g.w_up.value != \null &&
       g.w_up.condition != \null ==> \forall sequence q; members{Pre}(s.b.condition, n, q) ==>
-        chain_magnitudes_held(g.w_up.condition, k, shape.width, shape.rows, q, 1, shape.hidden, x,
-                              shape.width, 1); */
-static phibal_status ffn_backward_gradients(ffn_shape shape, ffn_scratch s, const float *x,
-                                            const float *w_gate, const float *w_up, const float *h,
-                                            const float *y_gradient, mpfr_prec_t precision,
+        chain_magnitudes_held(g.w_up.condition, k, shape.width, shape.rows, q, 1, shape.hidden,
+                              given.x, shape.width, 1); */
+static phibal_status ffn_backward_gradients(ffn_shape shape, ffn_scratch s,
+                                            phibal_reference_ffn_inputs given,
+                                            phibal_reference_ffn_saved saved, mpfr_prec_t precision,
                                             phibal_reference_ffn_gradients g)
 /*@ ghost (phibal_enclosure *all, int64_t n, int64_t m, int64_t k) */;
 

@@ -2,6 +2,10 @@
 #ifndef PHIBAL_ACSL_CONTRACTS_INSIDE_FFN_CHAIN_STATIC_H
 #define PHIBAL_ACSL_CONTRACTS_INSIDE_FFN_CHAIN_STATIC_H
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/ffn_chain_steps.h>
+#endif
+
 /*@ // of the inner enclosures of a row, with their conditions: they are there, and apart from t
     predicate row_there{L}(phibal_reference_result x, integer from, integer stride, integer inner,
                            phibal_enclosure *t) =
@@ -15,6 +19,32 @@
                              sequence s) =
       \forall integer l; 0 <= l < inner ==>
         in(x + (from + place(l, stride)), term(s, from + place(l, stride)));
+    // e, which is element l of a row, holds what was a member of it
+    predicate row_element{A, B}(phibal_enclosure *e, phibal_enclosure *x, integer from,
+                                integer stride, integer inner, integer l) =
+      \forall sequence s; row_members{A}(x, from, stride, inner, s) ==>
+        in{B}(e, term(s, from + place(l, stride)));
+    // members of a matrix's e are members of row i still
+    predicate row_kept{A, B}(phibal_enclosure *e, ffn_matrix x, integer size, integer i,
+                             integer inner) =
+      \forall sequence s; members{A}(e, size, s) ==>
+        row_members{B}(e, place(i, x.row_stride), x.column_stride, inner, s);
+    // the first l terms of a row's product with w were added to z; and of its conditions' with |w|
+    predicate sum_added{A, B}(phibal_enclosure *z, phibal_reference_result x, integer from,
+                              integer stride, integer inner, float *w, integer q, integer l) =
+      \forall sequence s, real c; row_members{A}(x.value, from, stride, inner, s) && in{A}(z, c) ==>
+        in{B}(z, c + chain_sum{B}(s, from, stride, w, q, l));
+    predicate magnitude_added{A, B}(phibal_enclosure *z, phibal_reference_result x, integer from,
+                                    integer stride, integer inner, float *w, integer q,
+                                    integer l) =
+      \forall sequence s, real c;
+        row_members{A}(x.condition, from, stride, inner, s) && in{A}(z, c) ==>
+          in{B}(z, c + chain_magnitude{B}(s, from, stride, w, q, l));
+    // z is none of the enclosures of row i of a matrix, nor of their conditions
+    predicate apart_from_row(phibal_enclosure *z, ffn_matrix x, integer i, integer inner) =
+      \forall integer l; 0 <= l < inner ==>
+        \separated(z, x.entry.value + (place(i, x.row_stride) + place(l, x.column_stride))) &&
+        \separated(z, x.entry.condition + (place(i, x.row_stride) + place(l, x.column_stride)));
 */
 
 /*@ requires \is_finite(x);
@@ -26,72 +56,73 @@ static double magnitude_of(double x);
 
 /*@ requires row_there(x, from, x_stride, n, t) && address(from);
     requires \forall integer l; 0 <= l < n ==>
-      \separated(value, x.value + (from + place(l, x_stride))) &&
-      \separated(value, x.condition + (from + place(l, x_stride))) &&
-      \separated(condition, x.value + (from + place(l, x_stride))) &&
-      \separated(condition, x.condition + (from + place(l, x_stride)));
+      \separated(z.value, x.value + (from + place(l, x_stride))) &&
+      \separated(z.value, x.condition + (from + place(l, x_stride))) &&
+      \separated(z.condition, x.value + (from + place(l, x_stride))) &&
+      \separated(z.condition, x.condition + (from + place(l, x_stride)));
     requires strided(w, n, w_stride);
-    requires vector_output(t, 2) && output(value) && output(condition);
-    requires vector_apart(value, t, 2) && vector_apart(condition, t, 2) &&
-      \separated(value, condition);
+    requires vector_output(t, 2) && output(z.value) && output(z.condition);
+    requires vector_apart(z.value, t, 2) && vector_apart(z.condition, t, 2) &&
+      \separated(z.value, z.condition);
     terminates \true;
     exits \false;
-    assigns t[0 .. 1], *value, *condition;
-    ensures outputs: vector_output(t, 2) && enclosure(value) && enclosure(condition);
+    assigns t[0 .. 1], *z.value, *z.condition;
+    ensures outputs: vector_output(t, 2) && enclosure(z.value) && enclosure(z.condition);
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 2) &&
-      \separated(r, value) && \separated(r, condition) ==> same{Pre, Here}(r);
+      \separated(r, z.value) && \separated(r, z.condition) ==> same{Pre, Here}(r);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures value: \result == PHIBAL_OK ==> \forall sequence s, real c;
-      row_members{Pre}(x.value, from, x_stride, n, s) && in{Pre}(value, c) ==>
-        in(value, c + chain_sum(s, from, x_stride, w, w_stride, n));
-    ensures condition: \result == PHIBAL_OK ==> \forall sequence s, real c;
-      row_members{Pre}(x.condition, from, x_stride, n, s) && in{Pre}(condition, c) ==>
-        in(condition, c + chain_magnitude(s, from, x_stride, w, w_stride, n)); */
+    ensures value: \result == PHIBAL_OK ==>
+      sum_added{Pre, Here}(z.value, x, from, x_stride, n, w, w_stride, n);
+    ensures condition: \result == PHIBAL_OK ==>
+      magnitude_added{Pre, Here}(z.condition, x, from, x_stride, n, w, w_stride, n); */
 static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t from, int64_t x_stride,
                                const float *w, int64_t w_stride, phibal_enclosure *t,
-                               phibal_enclosure *value, phibal_enclosure *condition);
+                               phibal_reference_result z);
 
 /*@ requires 0 <= m && 0 < columns;
-    requires address(place(m / columns, x_row)) && address(place(m % columns, w.column_stride));
-    requires row_there(x, place(m / columns, x_row), x_column, inner, t);
-    requires \forall integer l; 0 <= l < inner ==>
-      \separated(value, x.value + (place(m / columns, x_row) + place(l, x_column))) &&
-      \separated(value, x.condition + (place(m / columns, x_row) + place(l, x_column))) &&
-      optional_apart(condition, x.value + (place(m / columns, x_row) + place(l, x_column))) &&
-      optional_apart(condition, x.condition + (place(m / columns, x_row) + place(l, x_column)));
+    requires address(place(m / columns, x.row_stride)) && address(place(m % columns,
+                                                                        w.column_stride));
+    requires row_there(x.entry, place(m / columns, x.row_stride), x.column_stride, inner, t);
+    requires apart_from_row(z.value, x, m / columns, inner) &&
+      (z.condition != \null ==> apart_from_row(z.condition, x, m / columns, inner));
     requires strided(w.data + place(m % columns, w.column_stride), inner, w.row_stride);
-    requires vector_output(t, 3) && output(value) && optional(condition);
-    requires vector_apart(value, t, 3) && (condition == \null || vector_apart(condition, t, 3)) &&
-      optional_apart(value, condition);
+    requires vector_output(t, 3) && output(z.value) && optional(z.condition);
+    requires vector_apart(z.value, t, 3) && (z.condition == \null || vector_apart(z.condition, t,
+                                                                                  3)) &&
+      optional_apart(z.value, z.condition);
     terminates \true;
     exits \false;
-    assigns t[0 .. 2], *value, *condition;
-    ensures outputs: vector_output(t, 3) && enclosure(value) && optional(condition);
+    assigns t[0 .. 2], *z.value, *z.condition;
+    ensures outputs: vector_output(t, 3) && enclosure(z.value) && optional(z.condition);
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
-      \separated(r, value) && optional_apart(r, condition) ==> same{Pre, Here}(r);
+      \separated(r, z.value) && optional_apart(r, z.condition) ==> same{Pre, Here}(r);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures value: \result == PHIBAL_OK && !add ==> \forall sequence s;
-      row_members{Pre}(x.value, place(m / columns, x_row), x_column, inner, s) ==>
-        in(value, chain_entry(s, x_row, x_column, w.data, w.row_stride, w.column_stride, inner,
-                              columns, m));
+      row_members{Pre}(x.entry.value, place(m / columns, x.row_stride), x.column_stride, inner,
+                       s) ==>
+        in(z.value, chain_entry(s, x.row_stride, x.column_stride, w.data, w.row_stride,
+                                w.column_stride, inner, columns, m));
     ensures added: \result == PHIBAL_OK && add ==> \forall sequence s, real c;
-      row_members{Pre}(x.value, place(m / columns, x_row), x_column, inner, s) &&
-      in{Pre}(value, c) ==>
-        in(value, c + chain_entry(s, x_row, x_column, w.data, w.row_stride, w.column_stride,
-                                  inner, columns, m));
-    ensures condition: \result == PHIBAL_OK && !add && condition != \null ==> \forall sequence s;
-      row_members{Pre}(x.condition, place(m / columns, x_row), x_column, inner, s) ==>
-        in(condition, chain_magnitude_at(s, x_row, x_column, w.data, w.row_stride, w.column_stride,
-                                         inner, columns, m));
-    ensures condition_added: \result == PHIBAL_OK && add && condition != \null ==>
+      row_members{Pre}(x.entry.value, place(m / columns, x.row_stride), x.column_stride, inner,
+                       s) &&
+      in{Pre}(z.value, c) ==>
+        in(z.value, c + chain_entry(s, x.row_stride, x.column_stride, w.data, w.row_stride,
+                                    w.column_stride, inner, columns, m));
+    ensures condition: \result == PHIBAL_OK && !add && z.condition != \null ==> \forall sequence s;
+      row_members{Pre}(x.entry.condition, place(m / columns, x.row_stride), x.column_stride, inner,
+                       s) ==>
+        in(z.condition, chain_magnitude_at(s, x.row_stride, x.column_stride, w.data, w.row_stride,
+                                           w.column_stride, inner, columns, m));
+    ensures condition_added: \result == PHIBAL_OK && add && z.condition != \null ==>
       \forall sequence s, real c;
-        row_members{Pre}(x.condition, place(m / columns, x_row), x_column, inner, s) &&
-        in{Pre}(condition, c) ==>
-          in(condition, c + chain_magnitude_at(s, x_row, x_column, w.data, w.row_stride,
-                                               w.column_stride, inner, columns, m)); */
-static phibal_status chain_element(int64_t m, int64_t inner, int64_t columns,
-                                   phibal_reference_result x, int64_t x_row, int64_t x_column,
+        row_members{Pre}(x.entry.condition, place(m / columns, x.row_stride), x.column_stride,
+                         inner, s) &&
+        in{Pre}(z.condition, c) ==>
+          in(z.condition, c + chain_magnitude_at(s, x.row_stride, x.column_stride, w.data,
+                                                 w.row_stride, w.column_stride, inner, columns,
+                                                 m)); */
+static phibal_status chain_element(int64_t m, int64_t inner, int64_t columns, ffn_matrix x,
                                    phibal_reference_matrix w, bool add, phibal_enclosure *t,
-                                   phibal_enclosure *value, phibal_enclosure *condition);
+                                   phibal_reference_result z);
 
 #endif

@@ -44,36 +44,41 @@ static phibal_status ffn_gate_condition(phibal_enclosure *t, const phibal_enclos
                                         phibal_enclosure *h_condition);
 
 /*@ requires \valid(work) && work_ready(work) && vector_output(t, 3);
-    requires input(a) && input(a_condition) && input(b) && input(b_condition) && output(h) &&
-      output(h_condition);
-    requires \separated(work, a) && \separated(work, a_condition) && \separated(work, b) &&
-      \separated(work, b_condition) && \separated(work, h) && \separated(work, h_condition) &&
+    requires input(a.value) && input(a.condition) && input(b.value) && input(b.condition) &&
+      output(h.value) &&
+      output(h.condition);
+    requires \separated(work, a.value) && \separated(work, a.condition) && \separated(work,
+                                                                                      b.value) &&
+      \separated(work, b.condition) && \separated(work, h.value) && \separated(work, h.condition) &&
       vector_apart_work(t, 3, work);
-    requires vector_apart(a, t, 3) && vector_apart(a_condition, t, 3) && vector_apart(b, t, 3) &&
-      vector_apart(b_condition, t, 3) && vector_apart(h, t, 3) && vector_apart(h_condition, t, 3);
-    requires \separated(h, b) && \separated(h, a_condition) && \separated(h, b_condition) &&
-      \separated(h, h_condition);
-    requires \separated(h_condition, b) && \separated(h_condition, b_condition) &&
-      \separated(h_condition, a_condition);
+    requires vector_apart(a.value, t, 3) && vector_apart(a.condition, t, 3) &&
+      vector_apart(b.value, t, 3) &&
+      vector_apart(b.condition, t, 3) && vector_apart(h.value, t, 3) && vector_apart(h.condition,
+                                                                                     t, 3);
+    requires \separated(h.value, b.value) && \separated(h.value, a.condition) &&
+      \separated(h.value, b.condition) &&
+      \separated(h.value, h.condition);
+    requires \separated(h.condition, b.value) && \separated(h.condition, b.condition) &&
+      \separated(h.condition, a.condition);
     terminates \true;
     exits \false;
-    assigns *work, t[0 .. 2], *h, *h_condition;
+    assigns *work, t[0 .. 2], *h.value, *h.condition;
     ensures work: work_ready(work);
     ensures kind: work->activation == \old(work->activation);
-    ensures outputs: vector_output(t, 3) && enclosure(h) && enclosure(h_condition);
+    ensures outputs: vector_output(t, 3) && enclosure(h.value) && enclosure(h.condition);
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
-      vector_apart(r, t, 3) && \separated(r, h) && \separated(r, h_condition) ==>
+      vector_apart(r, t, 3) && \separated(r, h.value) && \separated(r, h.condition) ==>
         same{Pre, Here}(r);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures value: \result == PHIBAL_OK ==> \forall real p, q; in{Pre}(a, p) && in{Pre}(b, q) ==>
-      in(h, activation_value(\old(work->activation), p) * q);
+    ensures value: \result == PHIBAL_OK ==> \forall real p, q; in{Pre}(a.value, p) &&
+      in{Pre}(b.value, q) ==>
+      in(h.value, activation_value(\old(work->activation), p) * q);
     ensures condition: \result == PHIBAL_OK ==> \forall real p, q, u, v;
-      in{Pre}(a, p) && in{Pre}(a_condition, u) && in{Pre}(b, q) && in{Pre}(b_condition, v) ==>
-        in(h_condition, gate_condition(\old(work->activation), p, u, q, v)); */
-static phibal_status ffn_gate(activation_work *work, phibal_enclosure *t, const phibal_enclosure *a,
-                              const phibal_enclosure *a_condition, const phibal_enclosure *b,
-                              const phibal_enclosure *b_condition, phibal_enclosure *h,
-                              phibal_enclosure *h_condition);
+      in{Pre}(a.value, p) && in{Pre}(a.condition, u) && in{Pre}(b.value, q) && in{Pre}(b.condition,
+                                                                                       v) ==>
+        in(h.condition, gate_condition(\old(work->activation), p, u, q, v)); */
+static phibal_status ffn_gate(activation_work *work, phibal_enclosure *t, phibal_reference_result a,
+                              phibal_reference_result b, phibal_reference_result h);
 
 /*@ // nothing but work, t[0..2] and the n values and conditions of a result was written
     predicate only_result_written{A, B}(activation_work *work, phibal_enclosure *t,
@@ -112,9 +117,9 @@ static phibal_status ffn_gates(int64_t n, activation_work *work, ffn_scratch s)
 /*@ ghost (phibal_enclosure *all) */;
 
 /*@ requires shape_counted(shape) && OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
-    requires plain_ready(x, shape.rows, shape.width) &&
-      plain_ready(w_gate, shape.hidden, shape.width) &&
-      plain_ready(w_up, shape.hidden, shape.width);
+    requires plain_ready(given.x, shape.rows, shape.width) &&
+      plain_ready(given.w_gate, shape.hidden, shape.width) &&
+      plain_ready(given.w_up, shape.hidden, shape.width);
     requires ffn_scratch_there(s, all, place(shape.rows, shape.hidden));
     terminates \true;
     exits \false;
@@ -127,23 +132,23 @@ static phibal_status ffn_gates(int64_t n, activation_work *work, ffn_scratch s)
       vector_apart(r, s.b.value, place(shape.rows, shape.hidden)) &&
       vector_apart(r, s.b.condition, place(shape.rows, shape.hidden)) ==> same{Pre, Here}(r);
     ensures gates: \result == PHIBAL_OK ==>
-      dots_held(s.a.value, place(shape.rows, shape.hidden), shape.hidden, shape.width, x,
-                shape.width, 1, w_gate, 1, shape.width) &&
+      dots_held(s.a.value, place(shape.rows, shape.hidden), shape.hidden, shape.width, given.x,
+                shape.width, 1, given.w_gate, 1, shape.width) &&
       magnitudes_held(s.a.condition, place(shape.rows, shape.hidden), shape.hidden, shape.width,
-                      x, shape.width, 1, w_gate, 1, shape.width);
+                      given.x, shape.width, 1, given.w_gate, 1, shape.width);
     ensures ups: \result == PHIBAL_OK ==>
-      dots_held(s.b.value, place(shape.rows, shape.hidden), shape.hidden, shape.width, x,
-                shape.width, 1, w_up, 1, shape.width) &&
+      dots_held(s.b.value, place(shape.rows, shape.hidden), shape.hidden, shape.width, given.x,
+                shape.width, 1, given.w_up, 1, shape.width) &&
       magnitudes_held(s.b.condition, place(shape.rows, shape.hidden), shape.hidden, shape.width,
-                      x, shape.width, 1, w_up, 1, shape.width); */
-static phibal_status ffn_projections(ffn_shape shape, ffn_scratch s, const float *x,
-                                     const float *w_gate, const float *w_up, mpfr_prec_t precision)
+                      given.x, shape.width, 1, given.w_up, 1, shape.width); */
+static phibal_status ffn_projections(ffn_shape shape, ffn_scratch s,
+                                     phibal_reference_ffn_inputs given, mpfr_prec_t precision)
 /*@ ghost (phibal_enclosure *all) */;
 
 /*@ requires shape_counted(shape) && OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
-    requires plain_ready(x, shape.rows, shape.width) &&
-      plain_ready(w_gate, shape.hidden, shape.width) &&
-      plain_ready(w_up, shape.hidden, shape.width);
+    requires plain_ready(given.x, shape.rows, shape.width) &&
+      plain_ready(given.w_gate, shape.hidden, shape.width) &&
+      plain_ready(given.w_up, shape.hidden, shape.width);
     requires ffn_scratch_there(s, all, n) && n == place(shape.rows, shape.hidden) &&
       work_there(work, all, n);
     terminates \true;
@@ -155,10 +160,10 @@ static phibal_status ffn_projections(ffn_shape shape, ffn_scratch s, const float
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
       vector_apart(r, all, FFN_TEMPORARIES + FFN_VECTORS * n) ==> same{Pre, Here}(r);
     ensures value: \result == PHIBAL_OK ==>
-      forward_held(s, n, \old(work->activation), x, w_gate, w_up, shape.width, shape.hidden); */
+      forward_held(s, n, \old(work->activation), given, shape.width, shape.hidden); */
 static phibal_status ffn_forward_hidden(ffn_shape shape, int64_t n, activation_work *work,
-                                        ffn_scratch s, const float *x, const float *w_gate,
-                                        const float *w_up, mpfr_prec_t precision)
+                                        ffn_scratch s, phibal_reference_ffn_inputs given,
+                                        mpfr_prec_t precision)
 /*@ ghost (phibal_enclosure *all) */;
 
 #endif

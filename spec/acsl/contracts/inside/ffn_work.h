@@ -53,22 +53,20 @@
     ensures ffn_cut(\result, all, n); */
 ffn_scratch ffn_scratch_cut(phibal_enclosure *all, size_t n);
 
-/*@ predicate ffn_ready{L}(phibal_ffn *ffn, integer rows, float *x, float *w_gate, float *w_up,
-                           float *w_down) =
+/*@ predicate ffn_ready{L}(phibal_ffn *ffn, integer rows, phibal_reference_ffn_inputs given) =
       ffn != \null && 0 <= rows && 1 <= ffn->width && 1 <= ffn->hidden &&
       place(rows, ffn->hidden) <= FFN_LARGEST &&
-      weights_finite(ffn->width, ffn->hidden, rows, x, w_gate, w_up, w_down);
+      inputs_finite(given, rows, ffn->width, ffn->hidden);
 */
 
-/*@ requires ffn_there(ffn, rows, x, w_gate, w_up, w_down);
+/*@ requires ffn_there(ffn, rows, given);
     terminates \true;
     exits \false;
     assigns \nothing;
     ensures \result == PHIBAL_OK ==> precision >= OPERATION_PRECISION &&
-      ffn_ready(ffn, rows, x, w_gate, w_up, w_down); */
-phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows, const float *x,
-                        const float *w_gate, const float *w_up, const float *w_down,
-                        mpfr_prec_t precision);
+      ffn_ready(ffn, rows, given); */
+phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows,
+                        phibal_reference_ffn_inputs given, mpfr_prec_t precision);
 
 /*@ requires 0 <= rows && 0 <= inner && 0 <= columns && precision <= MPFR_PREC_MAX;
     requires place(rows, columns) <= ROUTING_MAX_SLOTS;
@@ -105,18 +103,43 @@ phibal_status ffn_product(int64_t rows, int64_t inner, int64_t columns, phibal_r
     predicate only_chain_written{A, B}(phibal_enclosure *t, phibal_reference_result z, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, t, 3) &&
         result_apart(r, z, n) ==> same{A, B}(r);
+    // z[0..n-1] hold X W of members of x; added to members of what they held; and so for conditions
+    predicate product_values{A, B}(phibal_enclosure *z, integer n, ffn_matrix x, integer size,
+                                   phibal_reference_matrix w, integer inner, integer columns) =
+      \forall sequence s; members{A}(x.entry.value, size, s) ==>
+        chains_held{B}(z, n, columns, inner, s, x.row_stride, x.column_stride, w.data,
+                       w.row_stride, w.column_stride);
+    predicate values_added{A, B}(phibal_enclosure *z, integer n, ffn_matrix x, integer size,
+                                 phibal_reference_matrix w, integer inner, integer columns) =
+      \forall sequence s, integer k, real c; members{A}(x.entry.value, size, s) && 0 <= k < n &&
+        in{A}(z + k, c) ==>
+          in{B}(z + k, c + chain_entry{B}(s, x.row_stride, x.column_stride, w.data, w.row_stride,
+                                          w.column_stride, inner, columns, k));
+    predicate product_magnitudes{A, B}(phibal_enclosure *z, integer n, ffn_matrix x, integer size,
+                                       phibal_reference_matrix w, integer inner,
+                                       integer columns) =
+      \forall sequence s; members{A}(x.entry.condition, size, s) ==>
+        chain_magnitudes_held{B}(z, n, columns, inner, s, x.row_stride, x.column_stride, w.data,
+                                 w.row_stride, w.column_stride);
+    predicate magnitudes_added{A, B}(phibal_enclosure *z, integer n, ffn_matrix x, integer size,
+                                     phibal_reference_matrix w, integer inner, integer columns) =
+      \forall sequence s, integer k, real c; members{A}(x.entry.condition, size, s) &&
+        0 <= k < n && in{A}(z + k, c) ==>
+          in{B}(z + k,
+                c + chain_magnitude_at{B}(s, x.row_stride, x.column_stride, w.data, w.row_stride,
+                                          w.column_stride, inner, columns, k));
 */
 
 /*@ requires 0 <= rows && 0 <= inner && 0 <= columns && 0 <= size <= ROUTING_MAX_SLOTS;
     requires place(rows, columns) <= ROUTING_MAX_SLOTS;
-    requires strides_inside(rows, x_row, inner, x_column, size);
-    requires vector_input(x.value, size) && vector_input(x.condition, size) &&
-      vectors_apart(t, 3, x.value, size) && vectors_apart(t, 3, x.condition, size);
+    requires strides_inside(rows, x.row_stride, inner, x.column_stride, size);
+    requires vector_input(x.entry.value, size) && vector_input(x.entry.condition, size) &&
+      vectors_apart(t, 3, x.entry.value, size) && vectors_apart(t, 3, x.entry.condition, size);
     requires matrix_there(w.data, w.row_stride, w.column_stride, inner, columns) &&
       matrix_finite(w.data, w.row_stride, w.column_stride, inner, columns) &&
       (0 < inner && 0 < columns ==> w.data != \null);
     requires vector_output(t, 3) && result_there(result, place(rows, columns)) &&
-      results_apart(result, place(rows, columns), x, size) &&
+      results_apart(result, place(rows, columns), x.entry, size) &&
       optional_vectors_apart(result.value, place(rows, columns), t, 3) &&
       optional_vectors_apart(result.condition, place(rows, columns), t, 3);
     terminates \true;
@@ -126,28 +149,19 @@ phibal_status ffn_product(int64_t rows, int64_t inner, int64_t columns, phibal_r
     ensures outputs: vector_output(t, 3) && result_there(result, place(rows, columns));
     ensures frame: only_chain_written{Pre, Here}(t, result, place(rows, columns));
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures value: \result == PHIBAL_OK && !add && result.value != \null ==> \forall sequence s;
-      members{Pre}(x.value, size, s) ==>
-        chains_held(result.value, place(rows, columns), columns, inner, s, x_row, x_column,
-                    w.data, w.row_stride, w.column_stride);
+    ensures value: \result == PHIBAL_OK && !add && result.value != \null ==>
+      product_values{Pre, Here}(result.value, place(rows, columns), x, size, w, inner, columns);
     ensures added: \result == PHIBAL_OK && add && result.value != \null ==>
-      \forall sequence s, integer k, real c; members{Pre}(x.value, size, s) &&
-      0 <= k < place(rows, columns) && in{Pre}(result.value + k, c) ==>
-        in(result.value + k, c + chain_entry(s, x_row, x_column, w.data, w.row_stride,
-                                             w.column_stride, inner, columns, k));
+      values_added{Pre, Here}(result.value, place(rows, columns), x, size, w, inner, columns);
     ensures condition: \result == PHIBAL_OK && !add && result.value != \null &&
-      result.condition != \null ==> \forall sequence s; members{Pre}(x.condition, size, s) ==>
-        chain_magnitudes_held(result.condition, place(rows, columns), columns, inner, s, x_row,
-                              x_column, w.data, w.row_stride, w.column_stride);
+      result.condition != \null ==>
+        product_magnitudes{Pre, Here}(result.condition, place(rows, columns), x, size, w, inner,
+                                      columns);
     ensures condition_added: \result == PHIBAL_OK && add && result.value != \null &&
-      result.condition != \null ==> \forall sequence s, integer k, real c;
-        members{Pre}(x.condition, size, s) && 0 <= k < place(rows, columns) &&
-        in{Pre}(result.condition + k, c) ==>
-          in(result.condition + k,
-             c + chain_magnitude_at(s, x_row, x_column, w.data, w.row_stride, w.column_stride,
-                                    inner, columns, k)); */
-phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns,
-                                phibal_reference_result x, int64_t x_row, int64_t x_column,
+      result.condition != \null ==>
+        magnitudes_added{Pre, Here}(result.condition, place(rows, columns), x, size, w, inner,
+                                    columns); */
+phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns, ffn_matrix x,
                                 phibal_reference_matrix w, bool add, phibal_enclosure *t,
                                 phibal_reference_result result)
     /*@ ghost (int64_t size) */;
