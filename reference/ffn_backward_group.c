@@ -106,6 +106,7 @@ static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_
   /*@ ghost ffn_size(shape); ffn_parts_there(s, all, n); ffn_parts_apart(s, all, n);
             ffn_parts_outside(s, all, n); ffn_work_outside(work, s, all, n);
             ffn_work_apart(work, all, FFN_TEMPORARIES + FFN_VECTORS * n); */
+  //@ assert back_apart: OF_RESULT_WITH(s.back, n, outside_gates, s, work);
   phibal_status status = ffn_hidden_gradients(shape, s, given.w_down, saved.y_gradient, precision)
       /*@ ghost (all, n) */;
   //@ assert work_kept: work_same{Pre, Here}(work);
@@ -117,6 +118,26 @@ static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_
   status = ffn_gates_backward(n, work, s, saved.a, saved.b) /*@ ghost (all) */;
   //@ assert back_kept: OF_RESULT(s.back, n, vector_same{hidden, Here});
   //@ assert outside: only_scratch_written{hidden, Here}(work, all, n);
+  //@ ghost int64_t d = shape.width, f = shape.hidden;
+  //@ assert still: hidden_members{hidden}(s, n, shape, saved.y_gradient, given.w_down);
+  /*@ assert gates_given: status == PHIBAL_OK ==>
+        gate_gradients_given{hidden, Here}(s.back, s.a.value, n, work->activation, saved.a,
+                                           saved.b); */
+  /*@ assert gate_values: status == PHIBAL_OK ==> \forall integer k; 0 <= k < n ==>
+        in(s.a.value + k, hidden_gradient(saved.y_gradient, given.w_down, d, f, k) *
+          (activation_derivative(work->activation, (real)saved.a[k]) * (real)saved.b[k])); */
+  /*@ assert up_values: status == PHIBAL_OK ==> \forall integer k; 0 <= k < n ==>
+        in(s.b.value + k, hidden_gradient(saved.y_gradient, given.w_down, d, f, k) *
+          activation_value(work->activation, (real)saved.a[k])); */
+  /*@ assert gate_conditions: status == PHIBAL_OK ==> \forall integer k; 0 <= k < n ==>
+        in(s.a.condition + k,
+           hidden_gradient_magnitude(saved.y_gradient, given.w_down, d, f, k) *
+             (activation_condition(work->activation, (real)saved.a[k]) *
+               absolute((real)saved.b[k]))); */
+  /*@ assert up_conditions: status == PHIBAL_OK ==> \forall integer k; 0 <= k < n ==>
+        in(s.b.condition + k,
+           hidden_gradient_magnitude(saved.y_gradient, given.w_down, d, f, k) *
+             absolute(activation_value(work->activation, (real)saved.a[k]))); */
   //@ assert held: status == PHIBAL_OK ==> BACKWARD_HELD(work->activation);
   return status;
 }

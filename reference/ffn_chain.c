@@ -15,12 +15,9 @@ static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t fro
   //@ assert use_enclosure && use_floating && open_place;
   /*@ loop invariant index: 0 <= l && (l <= n || l == 0);
       loop invariant outputs: vector_output(t, 2) && enclosure(z.value) && enclosure(z.condition);
-      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
-        vector_apart(r, t, 2) && \separated(r, z.value) && \separated(r, z.condition) ==>
-          same{Pre, Here}(r);
-      loop invariant value: sum_added{Pre, Here}(z.value, x, from, x_stride, n, w, w_stride, l);
-      loop invariant condition:
-        magnitude_added{Pre, Here}(z.condition, x, from, x_stride, n, w, w_stride, l);
+      loop invariant frame: only_dot_written{Pre, Here}(t, z);
+      loop invariant value: TERMS_ADDED(z.value, x.value, chain_sum, l);
+      loop invariant condition: TERMS_ADDED(z.condition, x.condition, chain_magnitude, l);
       loop assigns l, t[0 .. 1], *z.value, *z.condition;
       loop variant n - l; */
   for (int64_t l = 0; l < n; l++) {
@@ -28,23 +25,25 @@ static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t fro
     const phibal_enclosure *term = &x.value[from + l * x_stride];
     const phibal_enclosure *magnitude = &x.condition[from + l * x_stride];
     //@ assert kept: same{Pre, Here}(term) && same{Pre, Here}(magnitude);
-    //@ assert member: row_element{Pre, Here}(term, x.value, from, x_stride, n, l);
+    //@ assert member: ROW_ELEMENT(term, x.value);
     double weight = (double)w[l * w_stride];
+    //@ assert finite: \is_finite(w[place(l, w_stride)]);
     //@ assert exactly: \is_finite(weight) && (real)weight == (real)w[place(l, w_stride)];
     /*@ assert next: \forall sequence s; chain_sum(s, from, x_stride, w, w_stride, l + 1) ==
           chain_sum(s, from, x_stride, w, w_stride, l) +
             term(s, from + place(l, x_stride)) * (real)weight; */
-    //@ assert magnitude: row_element{Pre, Here}(magnitude, x.condition, from, x_stride, n, l);
+    //@ assert magnitude: ROW_ELEMENT(magnitude, x.condition);
     const double size = magnitude_of(weight);
     /*@ assert next_magnitude: \forall sequence s;
           chain_magnitude(s, from, x_stride, w, w_stride, l + 1) ==
             chain_magnitude(s, from, x_stride, w, w_stride, l) +
               term(s, from + place(l, x_stride)) * (real)size; */
     TRY(operation_add_scaled(z.value, term, weight, &t[0], &t[1]));
-    //@ assert added: sum_added{Pre, Here}(z.value, x, from, x_stride, n, w, w_stride, l + 1);
-    //@ assert still: row_element{Pre, Here}(magnitude, x.condition, from, x_stride, n, l);
-    //@ assert then: magnitude_added{Pre, Here}(z.condition, x, from, x_stride, n, w, w_stride, l);
+    //@ assert added: TERMS_ADDED(z.value, x.value, chain_sum, l + 1);
+    //@ assert still: ROW_ELEMENT(magnitude, x.condition);
+    //@ assert then: TERMS_ADDED(z.condition, x.condition, chain_magnitude, l);
     TRY(operation_add_scaled(z.condition, magnitude, size, &t[0], &t[1]));
+    //@ assert last: TERMS_ADDED(z.condition, x.condition, chain_magnitude, l + 1);
   }
   return PHIBAL_OK;
 }
@@ -110,8 +109,7 @@ phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns, ff
     //@ assert x_there: OF_RESULT(x.entry, size, vector_input);
     //@ assert members: row_kept{Pre, Here}(x.entry.value, x, size, m / columns, inner);
     //@ assert magnitudes: row_kept{Pre, Here}(x.entry.condition, x, size, m / columns, inner);
-    /*@ assert there: row_there(x.entry, place(m / columns, x.row_stride), x.column_stride, inner,
-                                t); */
+    //@ assert there: row_ready(x, m / columns, inner, t);
     /*@ assert fresh: same{Pre, Here}(z.value) &&
           (z.condition != \null ==> same{Pre, Here}(z.condition)); */
     //@ ghost before:;

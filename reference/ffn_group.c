@@ -162,6 +162,10 @@ static phibal_status ffn_forward_hidden(ffn_shape shape, int64_t n, activation_w
         in{projected}(s.b.value + k, projected(given.x, given.w_up, d, f, k)) &&
         in{projected}(s.a.condition + k, projected_magnitude(given.x, given.w_gate, d, f, k)) &&
         in{projected}(s.b.condition + k, projected_magnitude(given.x, given.w_up, d, f, k)); */
+  /*@ assert values: status == PHIBAL_OK ==> \forall integer k; 0 <= k < n ==>
+        in(s.h.value + k, activation_value(work->activation,
+                                           projected(given.x, given.w_gate, d, f, k)) *
+                            projected(given.x, given.w_up, d, f, k)); */
   //@ assert held: status == PHIBAL_OK ==> FORWARD_HELD(work->activation, d, f);
   return status;
 }

@@ -26,6 +26,12 @@
         in(s.back.value + k, hidden_gradient(y, w_down, shape.width, shape.hidden, k)) &&
         in(s.back.condition + k,
            hidden_gradient_magnitude(y, w_down, shape.width, shape.hidden, k));
+    // elements of a vector are apart from what the gates' backward pass writes
+    predicate outside_gates(phibal_enclosure *z, integer n, ffn_scratch s, activation_work *work) =
+      \forall integer i; 0 <= i < n ==> \separated(z + i, work) &&
+        vector_apart(z + i, s.t, FFN_TEMPORARIES) && vector_apart(z + i, s.a.value, n) &&
+        vector_apart(z + i, s.a.condition, n) && vector_apart(z + i, s.b.value, n) &&
+        vector_apart(z + i, s.b.condition, n);
     // nothing but work and a scratch was written
     predicate only_scratch_written{A, B}(activation_work *work, phibal_enclosure *all, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, work) &&

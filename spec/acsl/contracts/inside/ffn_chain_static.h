@@ -15,37 +15,36 @@
         input(x.condition + (from + place(l, stride))) &&
         vector_apart(x.value + (from + place(l, stride)), t, 3) &&
         vector_apart(x.condition + (from + place(l, stride)), t, 3);
+    predicate row_ready{L}(ffn_matrix x, integer i, integer inner, phibal_enclosure *t) =
+      row_there(x.entry, place(i, x.row_stride), x.column_stride, inner, t);
+    // nothing but t[0..1] and an element of a result was written
+    predicate only_dot_written{A, B}(phibal_enclosure *t, phibal_reference_result z) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, t, 2) &&
+        \separated(r, z.value) && \separated(r, z.condition) ==> same{A, B}(r);
     predicate row_members{L}(phibal_enclosure *x, integer from, integer stride, integer inner,
                              sequence s) =
       \forall integer l; 0 <= l < inner ==>
         in(x + (from + place(l, stride)), term(s, from + place(l, stride)));
-    // e, which is element l of a row, holds what was a member of it
-    predicate row_element{A, B}(phibal_enclosure *e, phibal_enclosure *x, integer from,
-                                integer stride, integer inner, integer l) =
-      \forall sequence s; row_members{A}(x, from, stride, inner, s) ==>
-        in{B}(e, term(s, from + place(l, stride)));
     // members of a matrix's e are members of row i still
     predicate row_kept{A, B}(phibal_enclosure *e, ffn_matrix x, integer size, integer i,
                              integer inner) =
       \forall sequence s; members{A}(e, size, s) ==>
         row_members{B}(e, place(i, x.row_stride), x.column_stride, inner, s);
-    // the first l terms of a row's product with w were added to z; and of its conditions' with |w|
-    predicate sum_added{A, B}(phibal_enclosure *z, phibal_reference_result x, integer from,
-                              integer stride, integer inner, float *w, integer q, integer l) =
-      \forall sequence s, real c; row_members{A}(x.value, from, stride, inner, s) && in{A}(z, c) ==>
-        in{B}(z, c + chain_sum{B}(s, from, stride, w, q, l));
-    predicate magnitude_added{A, B}(phibal_enclosure *z, phibal_reference_result x, integer from,
-                                    integer stride, integer inner, float *w, integer q,
-                                    integer l) =
-      \forall sequence s, real c;
-        row_members{A}(x.condition, from, stride, inner, s) && in{A}(z, c) ==>
-          in{B}(z, c + chain_magnitude{B}(s, from, stride, w, q, l));
     // z is none of the enclosures of row i of a matrix, nor of their conditions
     predicate apart_from_row(phibal_enclosure *z, ffn_matrix x, integer i, integer inner) =
       \forall integer l; 0 <= l < inner ==>
         \separated(z, x.entry.value + (place(i, x.row_stride) + place(l, x.column_stride))) &&
         \separated(z, x.entry.condition + (place(i, x.row_stride) + place(l, x.column_stride)));
 */
+
+/* Within chain_dot: e, which is element l of row v, holds what was a member of it; the sum of the
+   first l terms of row v was added to e. */
+#define ROW_ELEMENT(e, v)                                                                          \
+  \forall sequence s; row_members{Pre}(v, from, x_stride, n, s) ==>                                \
+    in(e, term(s, from + place(l, x_stride)))
+#define TERMS_ADDED(e, v, sum, l)                                                                  \
+  \forall sequence s, real c; row_members{Pre}(v, from, x_stride, n, s) && in{Pre}(e, c) ==>       \
+    in(e, c + sum(s, from, x_stride, w, w_stride, l))
 
 /*@ requires \is_finite(x);
     terminates \true;
@@ -68,13 +67,12 @@ static double magnitude_of(double x);
     exits \false;
     assigns t[0 .. 1], *z.value, *z.condition;
     ensures outputs: vector_output(t, 2) && enclosure(z.value) && enclosure(z.condition);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 2) &&
-      \separated(r, z.value) && \separated(r, z.condition) ==> same{Pre, Here}(r);
+    ensures frame: only_dot_written{Pre, Here}(t, z);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures value: \result == PHIBAL_OK ==>
-      sum_added{Pre, Here}(z.value, x, from, x_stride, n, w, w_stride, n);
+      TERMS_ADDED(z.value, x.value, chain_sum, n);
     ensures condition: \result == PHIBAL_OK ==>
-      magnitude_added{Pre, Here}(z.condition, x, from, x_stride, n, w, w_stride, n); */
+      TERMS_ADDED(z.condition, x.condition, chain_magnitude, n); */
 static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t from, int64_t x_stride,
                                const float *w, int64_t w_stride, phibal_enclosure *t,
                                phibal_reference_result z);
@@ -82,7 +80,7 @@ static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t fro
 /*@ requires 0 <= m && 0 < columns;
     requires address(place(m / columns, x.row_stride)) && address(place(m % columns,
                                                                         w.column_stride));
-    requires row_there(x.entry, place(m / columns, x.row_stride), x.column_stride, inner, t);
+    requires row_ready(x, m / columns, inner, t);
     requires apart_from_row(z.value, x, m / columns, inner) &&
       (z.condition != \null ==> apart_from_row(z.condition, x, m / columns, inner));
     requires strided(w.data + place(m % columns, w.column_stride), inner, w.row_stride);
