@@ -1,6 +1,13 @@
 /* The limit (E7), the places of kept routes (E8), and gates with their gradient (E9). */
 #include "slots.h"
 #include <phibal/reference_capacity.h>
+
+/* What the mode (kept_mode) makes of a kept slot's number x: 0, x, or (x + offset) / sum. */
+typedef struct kept_scaling {
+  int mode;
+  const phibal_enclosure *sum, *offset;
+} kept_scaling;
+
 #include <phibal/acsl/contracts/inside/capacity_gates_static.h>
 
 /* With 128 bits the two ends always have one ceiling. c k T is a product of 24 and 39 bits, so
@@ -100,12 +107,10 @@ static phibal_status check_token(const char *name, int32_t active, const int32_t
   return gradient ? reference_slots_check(name, "a kept gate's gradient", s, gradient) : PHIBAL_OK;
 }
 
-/* By the mode (kept_mode): of the kept slots out[s] = x[s], or (x[s] + offset) / sum where they are
-   renormalised, with |x[s]| in the place of x[s] for magnitudes; of the others, and of all in mode
-   0, out[s] = 0. */
+/* Of the kept slots out[s] is x[s] scaled, with |x[s]| in the place of x[s] for magnitudes; of the
+   others, 0. A null `out` is left out. */
 static phibal_status write_slots(int32_t active, const int32_t *kept, const float *x,
-                                 bool magnitudes, int mode, const phibal_enclosure *sum,
-                                 const phibal_enclosure *offset, phibal_enclosure *t,
+                                 bool magnitudes, kept_scaling by, phibal_enclosure *t,
                                  phibal_enclosure *out) {
   //@ assert use_enclosure && use_floating;
   if (!out) return PHIBAL_OK;
@@ -113,38 +118,38 @@ static phibal_status write_slots(int32_t active, const int32_t *kept, const floa
       loop invariant outputs: vector_output(out, active) && enclosure(t);
       loop invariant frame: only_with_vector_written{Pre, Here}(t, out, active);
       loop invariant value: !magnitudes ==> \forall real a, b;
-        in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
-          kept_numbers_held(out, s, kept, x, mode, a, b);
+        in{Pre}(by.sum, a) && (by.mode == 2 ==> in{Pre}(by.offset, b)) ==>
+          kept_numbers_held(out, s, kept, x, by.mode, a, b);
       loop invariant magnitude: magnitudes ==> \forall real a, b;
-        in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
-          kept_absolutes_held(out, s, kept, x, mode, a, b);
+        in{Pre}(by.sum, a) && (by.mode == 2 ==> in{Pre}(by.offset, b)) ==>
+          kept_absolutes_held(out, s, kept, x, by.mode, a, b);
       loop assigns s, out[0 .. active - 1], *t;
       loop variant active - s; */
   for (int32_t s = 0; s < active; s++) {
-    //@ assert given: same{Pre, Here}(sum) && same{Pre, Here}(offset);
+    //@ assert given: same{Pre, Here}(by.sum) && same{Pre, Here}(by.offset);
     phibal_enclosure_set_si(t, 0);
-    if (kept[s] >= 0 && mode != 0) {
+    if (kept[s] >= 0 && by.mode != 0) {
       if (magnitudes)
         operation_set_magnitude(t, x[s]);
       else
         operation_set_float(t, x[s]);
     }
-    /*@ assert alone: in(t, kept[s] < 0 || mode == 0 ? 0.0
+    /*@ assert alone: in(t, kept[s] < 0 || by.mode == 0 ? 0.0
                             : magnitudes ? \abs((real)x[s]) : (real)x[s]); */
-    if (kept[s] >= 0 && mode == 2) {
-      TRY(phibal_enclosure_add(t, t, offset));
-      /*@ assert added: \forall real b; in{Pre}(offset, b) ==>
+    if (kept[s] >= 0 && by.mode == 2) {
+      TRY(phibal_enclosure_add(t, t, by.offset));
+      /*@ assert added: \forall real b; in{Pre}(by.offset, b) ==>
             in(t, (magnitudes ? \abs((real)x[s]) : (real)x[s]) + b); */
-      TRY(phibal_enclosure_div(t, t, sum));
-      /*@ assert divided: \forall real a, b; in{Pre}(sum, a) && in{Pre}(offset, b) ==>
+      TRY(phibal_enclosure_div(t, t, by.sum));
+      /*@ assert divided: \forall real a, b; in{Pre}(by.sum, a) && in{Pre}(by.offset, b) ==>
             in(t, ((magnitudes ? \abs((real)x[s]) : (real)x[s]) + b) / a); */
     }
     /*@ assert number: !magnitudes ==> \forall real a, b;
-          in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
-            in(t, kept_number(kept, x, mode, a, b, s)); */
+          in{Pre}(by.sum, a) && (by.mode == 2 ==> in{Pre}(by.offset, b)) ==>
+            in(t, kept_number(kept, x, by.mode, a, b, s)); */
     /*@ assert absolute: magnitudes ==> \forall real a, b;
-          in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
-            in(t, kept_absolute(kept, x, mode, a, b, s)); */
+          in{Pre}(by.sum, a) && (by.mode == 2 ==> in{Pre}(by.offset, b)) ==>
+            in(t, kept_absolute(kept, x, by.mode, a, b, s)); */
     phibal_enclosure_set(out + s, t);
     /*@ assert before: \forall integer j; 0 <= j < active && j != s ==>
           same{LoopCurrent, Here}(out + j); */
@@ -176,8 +181,7 @@ static phibal_status divide_products(int32_t active, const int32_t *kept, const 
 /* The three results, each of which may be null, by the sums v. */
 static phibal_status token_results(int32_t active, int mode, const int32_t *kept,
                                    const float *gates, const float *gradient, phibal_enclosure *v,
-                                   phibal_enclosure *kept_gates, phibal_enclosure *gate_gradient,
-                                   phibal_enclosure *condition) {
+                                   phibal_enclosure *kept_gates, phibal_reference_result back) {
   //@ assert use_enclosure;
   //@ assert first: output(v + 0);
   //@ assert second: output(v + 1);
@@ -189,49 +193,51 @@ static phibal_status token_results(int32_t active, int mode, const int32_t *kept
         optional_vector_apart(v + 2, kept_gates, active) &&
         optional_vector_apart(v + 3, kept_gates, active) &&
         optional_vector_apart(v + 4, kept_gates, active); */
-  /*@ assert apart_gradient: optional_vector_apart(v + 0, gate_gradient, active) &&
-        optional_vector_apart(v + 1, gate_gradient, active) &&
-        optional_vector_apart(v + 2, gate_gradient, active) &&
-        optional_vector_apart(v + 3, gate_gradient, active) &&
-        optional_vector_apart(v + 4, gate_gradient, active); */
-  /*@ assert apart_condition: optional_vector_apart(v + 0, condition, active) &&
-        optional_vector_apart(v + 2, condition, active) &&
-        optional_vector_apart(v + 4, condition, active); */
-  /*@ assert gradient_apart: gate_gradient != \null ==> \forall integer i; 0 <= i < active ==>
-        optional_vector_apart(gate_gradient + i, kept_gates, active) &&
-        \separated(gate_gradient + i, v + 4); */
-  /*@ assert condition_apart_1: condition != \null ==> \forall integer i; 0 <= i < active ==>
-        optional_vector_apart(condition + i, kept_gates, active); */
-  /*@ assert condition_apart_2: condition != \null ==> \forall integer i; 0 <= i < active ==>
-        optional_vector_apart(condition + i, gate_gradient, active); */
-  /*@ assert condition_apart_3: condition != \null ==> \forall integer i; 0 <= i < active ==>
-        \separated(condition + i, v + 4); */
+  /*@ assert apart_gradient: optional_vector_apart(v + 0, back.value, active) &&
+        optional_vector_apart(v + 1, back.value, active) &&
+        optional_vector_apart(v + 2, back.value, active) &&
+        optional_vector_apart(v + 3, back.value, active) &&
+        optional_vector_apart(v + 4, back.value, active); */
+  /*@ assert apart_condition: optional_vector_apart(v + 0, back.condition, active) &&
+        optional_vector_apart(v + 2, back.condition, active) &&
+        optional_vector_apart(v + 4, back.condition, active); */
+  /*@ assert gradient_apart: back.value != \null ==> \forall integer i; 0 <= i < active ==>
+        optional_vector_apart(back.value + i, kept_gates, active) &&
+        \separated(back.value + i, v + 4); */
+  /*@ assert condition_apart_1: back.condition != \null ==> \forall integer i; 0 <= i < active ==>
+        optional_vector_apart(back.condition + i, kept_gates, active); */
+  /*@ assert condition_apart_2: back.condition != \null ==> \forall integer i; 0 <= i < active ==>
+        optional_vector_apart(back.condition + i, back.value, active); */
+  /*@ assert condition_apart_3: back.condition != \null ==> \forall integer i; 0 <= i < active ==>
+        \separated(back.condition + i, v + 4); */
   /*@ assert gates_apart: kept_gates != \null ==> \forall integer i; 0 <= i < active ==>
-        optional_vector_apart(kept_gates + i, gate_gradient, active) &&
-        optional_vector_apart(kept_gates + i, condition, active) &&
+        optional_vector_apart(kept_gates + i, back.value, active) &&
+        optional_vector_apart(kept_gates + i, back.condition, active) &&
         \separated(kept_gates + i, v + 4); */
-  /*@ assert gradient_apart_condition: gate_gradient != \null ==> \forall integer i;
-        0 <= i < active ==> optional_vector_apart(gate_gradient + i, condition, active); */
+  /*@ assert gradient_apart_condition: back.value != \null ==> \forall integer i;
+        0 <= i < active ==> optional_vector_apart(back.value + i, back.condition, active); */
   //@ ghost zero:;
-  TRY(write_slots(active, kept, gates, false, mode, v, v + 3, v + 4, kept_gates));
+  const kept_scaling plain = {mode, v, v + 3}, shifted = {mode, v, v + 1}, sizes = {mode, v, v + 2};
+  TRY(write_slots(active, kept, gates, false, plain, v + 4, kept_gates));
   //@ ghost one:;
   /*@ assert sums_one: same{zero, one}(v + 0) && same{zero, one}(v + 1) && same{zero, one}(v + 2) &&
         same{zero, one}(v + 3); */
-  //@ assert gradient_one: gate_gradient != \null ==> vector_same{zero, one}(gate_gradient, active);
-  //@ assert condition_one: condition != \null ==> vector_same{zero, one}(condition, active);
+  //@ assert gradient_one: back.value != \null ==> vector_same{zero, one}(back.value, active);
+  /*@ assert condition_one: back.condition != \null ==>
+        vector_same{zero, one}(back.condition, active); */
   //@ assert some_one: mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
-  TRY(write_slots(active, kept, gradient, false, mode, v, v + 1, v + 4, gate_gradient));
+  TRY(write_slots(active, kept, gradient, false, shifted, v + 4, back.value));
   //@ ghost two:;
   /*@ assert sums_two: same{zero, two}(v + 0) && same{zero, two}(v + 1) && same{zero, two}(v + 2) &&
         same{zero, two}(v + 3); */
   //@ assert gates_two: kept_gates != \null ==> vector_same{one, two}(kept_gates, active);
-  //@ assert condition_two: condition != \null ==> vector_same{one, two}(condition, active);
+  /*@ assert condition_two: back.condition != \null ==>
+        vector_same{one, two}(back.condition, active); */
   //@ assert some_two: mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
-  phibal_status status =
-      write_slots(active, kept, gradient, true, mode, v, v + 2, v + 4, condition);
+  phibal_status status = write_slots(active, kept, gradient, true, sizes, v + 4, back.condition);
   //@ assert gates_three: kept_gates != \null ==> vector_same{two, Here}(kept_gates, active);
-  /*@ assert gradient_three: gate_gradient != \null ==>
-        vector_same{two, Here}(gate_gradient, active); */
+  /*@ assert gradient_three: back.value != \null ==>
+        vector_same{two, Here}(back.value, active); */
   return status;
 }
 
@@ -239,8 +245,7 @@ static phibal_status token_results(int32_t active, int mode, const int32_t *kept
    temporary. */
 static phibal_status token_gates(int32_t active, bool renormalise, const int32_t *kept,
                                  const float *gates, const float *gradient, phibal_enclosure *v,
-                                 phibal_enclosure *kept_gates, phibal_enclosure *gate_gradient,
-                                 phibal_enclosure *condition) {
+                                 phibal_enclosure *kept_gates, phibal_reference_result back) {
   //@ assert use_enclosure;
   //@ assert first: output(v + 0);
   //@ assert second: output(v + 1);
@@ -252,20 +257,21 @@ static phibal_status token_gates(int32_t active, bool renormalise, const int32_t
         \separated(r, v + 4); */
   /*@ assert gates_apart: kept_gates != \null ==> \forall integer i; 0 <= i < active ==>
         vector_apart(kept_gates + i, v, 5); */
-  /*@ assert gradient_apart: gate_gradient != \null ==> \forall integer i; 0 <= i < active ==>
-        vector_apart(gate_gradient + i, v, 5); */
-  /*@ assert condition_apart: condition != \null ==> \forall integer i; 0 <= i < active ==>
-        vector_apart(condition + i, v, 5); */
+  /*@ assert gradient_apart: back.value != \null ==> \forall integer i; 0 <= i < active ==>
+        vector_apart(back.value + i, v, 5); */
+  /*@ assert condition_apart: back.condition != \null ==> \forall integer i; 0 <= i < active ==>
+        vector_apart(back.condition + i, v, 5); */
   phibal_enclosure_set_si(v + 3, 0);
   const reference_slots s = {active, kept, 0, INT32_MAX};
   phibal_status status = reference_slots_sum(s, gates, NULL, false, v + 4, v);
   //@ assert gates_summed: kept_gates != \null ==> vector_same{Pre, Here}(kept_gates, active);
-  /*@ assert gradient_summed: gate_gradient != \null ==>
-        vector_same{Pre, Here}(gate_gradient, active); */
-  //@ assert condition_summed: condition != \null ==> vector_same{Pre, Here}(condition, active);
+  /*@ assert gradient_summed: back.value != \null ==>
+        vector_same{Pre, Here}(back.value, active); */
+  /*@ assert condition_summed: back.condition != \null ==>
+        vector_same{Pre, Here}(back.condition, active); */
   //@ assert gates_there: optional_vector(kept_gates, active);
-  //@ assert gradient_there: optional_vector(gate_gradient, active);
-  //@ assert condition_there: optional_vector(condition, active);
+  //@ assert gradient_there: optional_vector(back.value, active);
+  //@ assert condition_there: optional_vector(back.condition, active);
   if (status) return status;
   int mode = 1;
   if (renormalise) mode = phibal_enclosure_is_zero(v) ? 0 : 2;
@@ -276,49 +282,52 @@ static phibal_status token_gates(int32_t active, bool renormalise, const int32_t
   //@ ghost summed:;
   if (gradient && mode == 2) status = divide_products(active, kept, gates, gradient, v);
   //@ assert gates_divided: kept_gates != \null ==> vector_same{summed, Here}(kept_gates, active);
-  /*@ assert gradient_divided: gate_gradient != \null ==>
-        vector_same{summed, Here}(gate_gradient, active); */
-  //@ assert condition_divided: condition != \null ==> vector_same{summed, Here}(condition, active);
+  /*@ assert gradient_divided: back.value != \null ==>
+        vector_same{summed, Here}(back.value, active); */
+  /*@ assert condition_divided: back.condition != \null ==>
+        vector_same{summed, Here}(back.condition, active); */
   //@ assert gates_there_still: optional_vector(kept_gates, active);
-  //@ assert gradient_there_still: optional_vector(gate_gradient, active);
-  //@ assert condition_there_still: optional_vector(condition, active);
+  //@ assert gradient_there_still: optional_vector(back.value, active);
+  //@ assert condition_there_still: optional_vector(back.condition, active);
   if (status) return status;
   //@ assert kept: same{summed, Here}(v + 0) && same{summed, Here}(v + 3) && in(v + 3, 0.0);
   //@ assert sum: in(v, kept_sum(kept, gates, active));
   //@ assert still_some: mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
-  return token_results(active, mode, kept, gates, gradient, v, kept_gates, gate_gradient,
-                       condition);
+  return token_results(active, mode, kept, gates, gradient, v, kept_gates, back);
 }
 
 phibal_status phibal_reference_capacity_gates(int32_t active, bool renormalise, const int32_t *kept,
                                               const float *gates, const float *kept_gradient,
                                               mpfr_prec_t precision, phibal_enclosure *kept_gates,
-                                              phibal_enclosure *gate_gradient,
-                                              phibal_enclosure *condition) {
+                                              phibal_reference_result gate_gradient) {
   const char *name = "phibal_reference_capacity_gates";
   //@ assert use_enclosure;
   TRY(operation_check_precision(name, precision));
-  TRY(check_token(name, active, kept, gates, kept_gradient, gate_gradient || condition));
+  const bool backward = gate_gradient.value || gate_gradient.condition;
+  TRY(check_token(name, active, kept, gates, kept_gradient, backward));
   phibal_enclosure *v;
   TRY(operation_scratch(name, 5, precision, &v));
   //@ assert given: vector_output(v, 5);
   //@ assert fresh: \forall phibal_enclosure *r; in_use{Pre}(r) ==> vector_apart(r, v, 5);
   //@ assert gates_there: optional_vector(kept_gates, active);
-  //@ assert gradient_there: optional_vector(gate_gradient, active);
-  //@ assert condition_there: optional_vector(condition, active);
+  //@ assert gradient_there: optional_vector(gate_gradient.value, active);
+  //@ assert condition_there: optional_vector(gate_gradient.condition, active);
   //@ assert gates_used: kept_gates != \null ==> vector_in_use{Pre}(kept_gates, active);
-  //@ assert gradient_used: gate_gradient != \null ==> vector_in_use{Pre}(gate_gradient, active);
-  //@ assert condition_used: condition != \null ==> vector_in_use{Pre}(condition, active);
+  /*@ assert gradient_used: gate_gradient.value != \null ==>
+        vector_in_use{Pre}(gate_gradient.value, active); */
+  /*@ assert condition_used: gate_gradient.condition != \null ==>
+        vector_in_use{Pre}(gate_gradient.condition, active); */
   //@ assert gates_apart: optional_vectors_apart(v, 5, kept_gates, active);
-  //@ assert gradient_apart: optional_vectors_apart(v, 5, gate_gradient, active);
-  //@ assert condition_apart: optional_vectors_apart(v, 5, condition, active);
-  phibal_status status = token_gates(active, renormalise, kept, gates, kept_gradient, v, kept_gates,
-                                     gate_gradient, condition);
+  //@ assert gradient_apart: optional_vectors_apart(v, 5, gate_gradient.value, active);
+  //@ assert condition_apart: optional_vectors_apart(v, 5, gate_gradient.condition, active);
+  phibal_status status =
+      token_gates(active, renormalise, kept, gates, kept_gradient, v, kept_gates, gate_gradient);
   //@ ghost done:;
   operation_scratch_clear(v, 5);
   //@ assert gates_kept: kept_gates != \null ==> vector_same{done, Here}(kept_gates, active);
-  /*@ assert gradient_kept: gate_gradient != \null ==>
-        vector_same{done, Here}(gate_gradient, active); */
-  //@ assert condition_kept: condition != \null ==> vector_same{done, Here}(condition, active);
+  /*@ assert gradient_kept: gate_gradient.value != \null ==>
+        vector_same{done, Here}(gate_gradient.value, active); */
+  /*@ assert condition_kept: gate_gradient.condition != \null ==>
+        vector_same{done, Here}(gate_gradient.condition, active); */
   return status;
 }

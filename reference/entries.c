@@ -325,20 +325,16 @@ REFUSE(phibal_reference_capacity_place,
 PRECISE(phibal_reference_capacity_gates,
         (int32_t active, bool renormalise, const int32_t *kept, const float *gates,
          const float *kept_gradient, mpfr_prec_t precision, phibal_enclosure *kept_gates,
-         phibal_enclosure *gate_gradient, phibal_enclosure *condition),
-        (active, renormalise, kept, gates, kept_gradient, precision, kept_gates, gate_gradient,
-         condition))
+         phibal_reference_result gate_gradient),
+        (active, renormalise, kept, gates, kept_gradient, precision, kept_gates, gate_gradient))
 PRECISE(phibal_reference_zero_experts,
         (phibal_zero_output output, phibal_reference_zero_token token, mpfr_prec_t precision,
          phibal_reference_zero_results results),
         (output, token, precision, results))
 PRECISE(phibal_reference_gate_factor,
-        (int64_t tokens, int32_t active, int32_t experts_count, const int32_t *experts,
-         const float *gates, const float *factor, const float *scaled_gradient,
-         mpfr_prec_t precision, phibal_enclosure *scaled, phibal_enclosure *gate_gradient,
-         phibal_enclosure *factor_gradient, phibal_enclosure *condition),
-        (tokens, active, experts_count, experts, gates, factor, scaled_gradient, precision, scaled,
-         gate_gradient, factor_gradient, condition))
+        (phibal_reference_factor_batch batch, mpfr_prec_t precision,
+         phibal_reference_factor_results to),
+        (batch, precision, to))
 PRECISE(phibal_reference_sinkhorn,
         (int64_t tokens, int32_t experts, int32_t rounds, const float *logits, const uint8_t *mask,
          mpfr_prec_t precision, phibal_enclosure *plan),

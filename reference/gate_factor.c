@@ -64,36 +64,40 @@ static phibal_status sum_experts(int64_t slots, int32_t count, const int32_t *ex
   return PHIBAL_OK;
 }
 
-phibal_status phibal_reference_gate_factor(int64_t tokens, int32_t active, int32_t experts_count,
-                                           const int32_t *experts, const float *gates,
-                                           const float *factor, const float *scaled_gradient,
-                                           mpfr_prec_t precision, phibal_enclosure *scaled,
-                                           phibal_enclosure *gate_gradient,
-                                           phibal_enclosure *factor_gradient,
-                                           phibal_enclosure *condition) {
+phibal_status phibal_reference_gate_factor(phibal_reference_factor_batch batch,
+                                           mpfr_prec_t precision,
+                                           phibal_reference_factor_results to) {
   const char *name = "phibal_reference_gate_factor";
+  const int32_t experts_count = batch.experts_count, *experts = batch.experts;
+  const float *gates = batch.gates, *factor = batch.factor;
+  const float *scaled_gradient = batch.scaled_gradient;
+  phibal_enclosure *scaled = to.scaled, *gate_gradient = to.gate_gradient;
+  phibal_enclosure *factor_gradient = to.factor_gradient.value;
+  phibal_enclosure *condition = to.factor_gradient.condition;
   //@ assert use_enclosure && use_place && open_place;
-  if (tokens < 0 || active < 1 || !experts || !gates || !factor ||
+  if (batch.tokens < 0 || batch.active < 1 || !experts || !gates || !factor ||
       ((gate_gradient || factor_gradient || condition) && !scaled_gradient))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld tokens, %d slots, or a null argument",
-                             name, (long long)tokens, (int)active);
+                             name, (long long)batch.tokens, (int)batch.active);
   TRY(operation_check_experts(name, experts_count, precision));
   TRY(operation_check_finite(name, "the factors", experts_count, factor));
-  const int64_t slots = tokens * active;
-  //@ assert slots: slots == place(tokens, active) && 0 <= slots;
+  const int64_t slots = batch.tokens * batch.active;
+  //@ assert slots: slots == place(batch.tokens, batch.active) && 0 <= slots;
   TRY(check_slots(name, slots, experts_count, experts, gates, scaled_gradient));
   phibal_enclosure *t;
   TRY(operation_scratch(name, 1, precision, &t));
   //@ assert fresh: \forall phibal_enclosure *r; in_use{Pre}(r) ==> \separated(r, t);
   //@ assert given: output(t);
-  /*@ assert results: factor_results_there(scaled, gate_gradient, factor_gradient, condition, slots,
-        experts_count); */
   /*@ assert used: (\forall integer i; 0 <= i < slots ==>
           (scaled == \null || in_use{Pre}(scaled + i)) &&
           (gate_gradient == \null || in_use{Pre}(gate_gradient + i))) &&
         (\forall integer e; 0 <= e < experts_count ==>
           (factor_gradient == \null || in_use{Pre}(factor_gradient + e)) &&
           (condition == \null || in_use{Pre}(condition + e))); */
+  //@ assert scaled_there: optional_vector(scaled, slots);
+  //@ assert gates_there: optional_vector(gate_gradient, slots);
+  //@ assert factors_there: optional_vector(factor_gradient, experts_count);
+  //@ assert conditions_there: optional_vector(condition, experts_count);
   /*@ assert apart: optional_vector_apart(t, scaled, slots) &&
         optional_vector_apart(t, gate_gradient, slots) &&
         optional_vector_apart(t, factor_gradient, experts_count) &&

@@ -10,6 +10,21 @@ enum { SEARCH_GUARD_BITS = 48 };
 /* The most bits that are worked with: more than any memory holds. */
 #define MOST_BITS ((mpfr_prec_t)1 << 38)
 
+/* A step: the state m and the loads [n], and the rate eta. */
+typedef struct mirror_step {
+  const phibal_enclosure *m, *loads, *eta;
+} mirror_step;
+
+/* What grad phi* is to take [n], and prices at which a search may begin: [n], or [1] for a ray. */
+typedef struct search_goal {
+  const phibal_enclosure *target, *start;
+} search_goal;
+
+/* Temporaries of a search [n]: prices, their image under grad phi*, and a direction of prices. */
+typedef struct search_work {
+  phibal_enclosure *point, *image, *direction;
+} search_work;
+
 #include <phibal/acsl/contracts/inside/mirror_static.h>
 
 static phibal_status check_step(const char *function, const phibal_reference_potential *phi,
@@ -103,17 +118,15 @@ static phibal_status take_price(const phibal_reference_potential *phi, size_t n,
   return PHIBAL_OK;
 }
 
-/* mean and t are temporaries. */
-static phibal_status ema_with(const phibal_reference_potential *phi, size_t n,
-                              const phibal_enclosure *m, const phibal_enclosure *loads,
-                              const phibal_enclosure *eta, phibal_enclosure *mean,
-                              phibal_enclosure *t, phibal_enclosure *next,
+/* (M1), (M2): next and its price; mean [n] and t are temporaries. */
+static phibal_status ema_with(const phibal_reference_potential *phi, size_t n, mirror_step step,
+                              phibal_enclosure *mean, phibal_enclosure *t, phibal_enclosure *next,
                               phibal_enclosure *price) {
   //@ assert use_enclosure;
   //@ assert mean_next: vectors_apart(next, n, mean, n) && vectors_apart(mean, n, next, n);
   //@ assert mean_price: vectors_apart(price, n, mean, n) && vectors_apart(mean, n, price, n);
   //@ assert t_apart: vector_apart(t, next, n) && vector_apart(t, price, n);
-  phibal_status status = average(mean, n, m, loads, eta, t);
+  phibal_status status = average(mean, n, step.m, step.loads, step.eta, t);
   //@ assert parameter: same{Pre, Here}(&phi->parameter) && phi->id == \at(phi->id, Pre);
   //@ assert next: vector_same{Pre, Here}(next, n);
   //@ assert price: vector_same{Pre, Here}(price, n);
@@ -147,7 +160,8 @@ phibal_status phibal_reference_mirror_ema(const phibal_reference_potential *phi,
   //@ assert price_place: \separated(mean + (0 .. n + 1 - 1), price + (0 .. n - 1));
   //@ assert scratch: vector_output(mean, n + 1);
   /*@ ghost given: ; */
-  phibal_status status = ema_with(phi, n, m, loads, eta, mean, mean + n, next, price);
+  const mirror_step step = {m, loads, eta};
+  phibal_status status = ema_with(phi, n, step, mean, mean + n, next, price);
   //@ assert all: vector_output(mean, n + 1);
   /*@ ghost done: ; */
   phibal_enclosure_vector_clear(mean, n + 1);
@@ -397,6 +411,7 @@ static phibal_status search_coordinate(const phibal_reference_potential *phi,
   return status;
 }
 
+/* The prices of all coordinates, each searched by itself. */
 static phibal_status search_separable(const phibal_reference_potential *phi, size_t n,
                                       const phibal_enclosure *target, const phibal_enclosure *start,
                                       mpfr_prec_t precision, phibal_enclosure *price,
@@ -471,106 +486,103 @@ static phibal_status scale(phibal_enclosure *z, size_t n, const phibal_enclosure
   return PHIBAL_OK;
 }
 
-/* The root s of the search from `start` on, for prices s direction. */
-static phibal_status search_ray(const phibal_reference_potential *phi, size_t n,
-                                const phibal_enclosure *target, const phibal_enclosure *direction,
-                                mpfr_prec_t precision, phibal_enclosure *point,
-                                phibal_enclosure *image, const phibal_enclosure *start,
-                                phibal_enclosure *s) {
+/* s: where grad phi* takes the target at the prices s direction. */
+static phibal_status search_ray(const phibal_reference_potential *phi, size_t n, search_goal goal,
+                                mpfr_prec_t precision, search_work w, phibal_enclosure *s) {
   //@ assert use_enclosure && open_shape;
-  step_probe probe = {phi, n, target, direction, point, image, start};
+  step_probe probe = {phi, n, goal.target, w.direction, w.point, w.image, goal.start};
   //@ assert vectors: probe_vectors(&probe);
   //@ assert places: probe_separated(&probe);
-  //@ ghost apart_as_range(point, n);
-  //@ ghost apart_as_range(image, n);
+  //@ ghost apart_as_range(w.point, n);
+  //@ ghost apart_as_range(w.image, n);
   phibal_status status = search_root(s, &probe, precision);
-  //@ assert fields: probe.point == point && probe.image == image && probe.n == n;
+  //@ assert fields: probe.point == w.point && probe.image == w.image && probe.n == n;
   return status;
 }
 
 /* price = s direction where its grad phi* is the target; s is the exponent a - 1 before. */
 static phibal_status search_direction(const phibal_reference_potential *phi, size_t n,
-                                      const phibal_enclosure *target, const phibal_enclosure *start,
-                                      mpfr_prec_t precision, phibal_enclosure *price,
-                                      phibal_enclosure *point, phibal_enclosure *image,
-                                      phibal_enclosure *direction, phibal_enclosure *s,
+                                      search_goal goal, mpfr_prec_t precision,
+                                      phibal_enclosure *price, search_work w, phibal_enclosure *s,
                                       phibal_enclosure *first) {
   //@ assert use_enclosure;
-  //@ assert d1: vectors_apart(target, n, direction, n) && vectors_apart(price, n, direction, n);
-  //@ assert d2: vectors_apart(point, n, direction, n) && vectors_apart(image, n, direction, n);
-  //@ assert d3: vector_apart(first, direction, n) && vector_apart(start, direction, n);
-  //@ assert d4: vector_apart(&phi->parameter, direction, n);
-  //@ assert p1: vectors_apart(price, n, point, n) && vectors_apart(price, n, image, n);
-  //@ assert p2: vectors_apart(direction, n, point, n) && vectors_apart(direction, n, image, n);
-  //@ assert p3: vector_apart(first, point, n) && vector_apart(first, image, n);
+  /*@ assert d1: vectors_apart(goal.target, n, w.direction, n) &&
+        vectors_apart(price, n, w.direction, n); */
+  /*@ assert d2: vectors_apart(w.point, n, w.direction, n) &&
+        vectors_apart(w.image, n, w.direction, n); */
+  //@ assert d3: vector_apart(first, w.direction, n) && vector_apart(goal.start, w.direction, n);
+  //@ assert d4: vector_apart(&phi->parameter, w.direction, n);
+  //@ assert p1: vectors_apart(price, n, w.point, n) && vectors_apart(price, n, w.image, n);
+  /*@ assert p2: vectors_apart(w.direction, n, w.point, n) &&
+        vectors_apart(w.direction, n, w.image, n); */
+  //@ assert p3: vector_apart(first, w.point, n) && vector_apart(first, w.image, n);
   //@ assert p4: \forall integer i; 0 <= i < n ==> \separated(price + i, s);
   //@ assert r1: vector_apart(s, price, n) && vector_apart(first, price, n);
-  //@ assert r2: vectors_apart(point, n, price, n) && vectors_apart(image, n, price, n);
-  //@ assert r3: vectors_apart(direction, n, price, n);
-  phibal_status status = set_direction(n, target, s, direction);
-  //@ assert directed: vector_same{Pre, Here}(target, n);
+  //@ assert r2: vectors_apart(w.point, n, price, n) && vectors_apart(w.image, n, price, n);
+  //@ assert r3: vectors_apart(w.direction, n, price, n);
+  phibal_status status = set_direction(n, goal.target, s, w.direction);
+  //@ assert directed: vector_same{Pre, Here}(goal.target, n);
   //@ assert directed_too: vector_same{Pre, Here}(price, n);
-  //@ assert temporaries: vector_same{Pre, Here}(point, n);
-  //@ assert temporaries_too: vector_same{Pre, Here}(image, n);
-  /*@ assert first: same{Pre, Here}(first) && same{Pre, Here}(start) &&
+  //@ assert temporaries: vector_same{Pre, Here}(w.point, n);
+  //@ assert temporaries_too: vector_same{Pre, Here}(w.image, n);
+  /*@ assert first: same{Pre, Here}(first) && same{Pre, Here}(goal.start) &&
         same{Pre, Here}(&phi->parameter); */
-  /*@ assert outputs: vector_output(price, n) && vector_output(point, n) &&
-        vector_output(image, n); */
-  //@ assert places: enclosure(s) && output(first) && input(start) && input(direction + 0);
+  /*@ assert outputs: vector_output(price, n) && vector_output(w.point, n) &&
+        vector_output(w.image, n); */
+  //@ assert places: enclosure(s) && output(first) && input(goal.start) && input(w.direction + 0);
   if (status != PHIBAL_OK) return status;
   /*@ ghost directed: ; */
-  status = phibal_enclosure_div(first, start, direction);
-  //@ assert target_kept: vector_same{directed, Here}(target, n);
+  status = phibal_enclosure_div(first, goal.start, w.direction);
+  //@ assert target_kept: vector_same{directed, Here}(goal.target, n);
   //@ assert target_kept_too: vector_same{directed, Here}(price, n);
-  //@ assert point_kept: vector_same{directed, Here}(point, n);
-  //@ assert point_kept_too: vector_same{directed, Here}(image, n);
-  //@ assert s_kept: vector_same{directed, Here}(direction, n) && same{directed, Here}(s);
+  //@ assert point_kept: vector_same{directed, Here}(w.point, n);
+  //@ assert point_kept_too: vector_same{directed, Here}(w.image, n);
+  //@ assert s_kept: vector_same{directed, Here}(w.direction, n) && same{directed, Here}(s);
   //@ assert phi_kept: same{directed, Here}(&phi->parameter);
-  //@ assert all: vector_input(target, n) && vector_output(price, n) && vector_output(point, n);
-  //@ assert rest: vector_output(image, n) && vector_output(direction, n) && enclosure(s);
+  /*@ assert all: vector_input(goal.target, n) && vector_output(price, n) &&
+        vector_output(w.point, n); */
+  //@ assert rest: vector_output(w.image, n) && vector_output(w.direction, n) && enclosure(s);
   //@ assert parameter: input(&phi->parameter);
   if (status != PHIBAL_OK) return status;
   /*@ ghost started: ; */
-  status = search_ray(phi, n, target, direction, precision, point, image, first, s);
+  const search_goal from = {goal.target, first};
+  status = search_ray(phi, n, from, precision, w, s);
   //@ assert price: vector_same{started, Here}(price, n);
   //@ assert price_too: same{started, Here}(first);
-  //@ assert direction: vector_same{started, Here}(direction, n);
-  //@ assert factors: vector_output(direction, n) && vector_output(price, n) && enclosure(first);
+  //@ assert direction: vector_same{started, Here}(w.direction, n);
+  //@ assert factors: vector_output(w.direction, n) && vector_output(price, n) && enclosure(first);
   if (status != PHIBAL_OK) return status;
   /*@ ghost searched: ; */
-  status = scale(price, n, direction, s);
+  status = scale(price, n, w.direction, s);
   //@ assert s: same{searched, Here}(s) && same{searched, Here}(first);
-  //@ assert vectors: vector_same{searched, Here}(point, n);
-  //@ assert vectors_too: vector_same{searched, Here}(image, n);
-  //@ assert last: vector_same{searched, Here}(direction, n);
-  //@ assert ends: vector_output(point, n) && vector_output(image, n);
-  //@ assert end: vector_output(direction, n);
+  //@ assert vectors: vector_same{searched, Here}(w.point, n);
+  //@ assert vectors_too: vector_same{searched, Here}(w.image, n);
+  //@ assert last: vector_same{searched, Here}(w.direction, n);
+  //@ assert ends: vector_output(w.point, n) && vector_output(w.image, n);
+  //@ assert end: vector_output(w.direction, n);
   return status;
 }
 
-static phibal_status search_renyi(const phibal_reference_potential *phi, size_t n,
-                                  const phibal_enclosure *target, const phibal_enclosure *start,
-                                  mpfr_prec_t precision, phibal_enclosure *price,
-                                  phibal_enclosure *point, phibal_enclosure *image,
-                                  phibal_enclosure *direction) {
+/* The same, with the exponent a - 1 and the start of the search computed here. */
+static phibal_status search_renyi(const phibal_reference_potential *phi, size_t n, search_goal goal,
+                                  mpfr_prec_t precision, phibal_enclosure *price, search_work w) {
   //@ assert use_enclosure;
   phibal_enclosure s, first;
   phibal_enclosure_init(&s, precision);
   phibal_enclosure_init(&first, precision);
   add_integer(&s, &phi->parameter, -1);
-  phibal_status status = search_direction(phi, n, target, start, precision, price, point, image,
-                                          direction, &s, &first);
+  phibal_status status = search_direction(phi, n, goal, precision, price, w, &s, &first);
   /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
-        vector_apart(r, price, n) && vector_apart(r, point, n) && vector_apart(r, image, n) &&
-        vector_apart(r, direction, n) ==> same{Pre, Here}(r); */
+        vector_apart(r, price, n) && vector_apart(r, w.point, n) &&
+        vector_apart(r, w.image, n) && vector_apart(r, w.direction, n) ==> same{Pre, Here}(r); */
   //@ assert apart: \forall integer i; 0 <= i < n ==> \separated(price + i, &s, &first);
   /*@ ghost found: ; */
   phibal_enclosure_clear(&first);
   phibal_enclosure_clear(&s);
   //@ assert price: vector_same{found, Here}(price, n);
-  //@ assert point: vector_same{found, Here}(point, n);
-  //@ assert image: vector_same{found, Here}(image, n);
-  //@ assert direction: vector_same{found, Here}(direction, n);
+  //@ assert point: vector_same{found, Here}(w.point, n);
+  //@ assert image: vector_same{found, Here}(w.image, n);
+  //@ assert direction: vector_same{found, Here}(w.direction, n);
   return status;
 }
 
@@ -608,22 +620,18 @@ static phibal_status check_bits(mpfr_prec_t precision, mpfr_prec_t steepness) {
                            (long)precision, (long)steepness, (long)MOST_BITS);
 }
 
-/* price: where grad phi* takes the target. point, image and direction are temporaries. */
-static phibal_status search_price(const phibal_reference_potential *phi, size_t n,
-                                  const phibal_enclosure *target, const phibal_enclosure *start,
-                                  mpfr_prec_t precision, phibal_enclosure *price,
-                                  phibal_enclosure *point, phibal_enclosure *image,
-                                  phibal_enclosure *direction) {
+/* price: where grad phi* takes the target. */
+static phibal_status search_price(const phibal_reference_potential *phi, size_t n, search_goal goal,
+                                  mpfr_prec_t precision, phibal_enclosure *price, search_work w) {
   //@ assert use_enclosure && use_inverses;
-  if (phi->id == PHIBAL_POTENTIAL_RENYI)
-    return search_renyi(phi, n, target, &start[0], precision, price, point, image, direction);
-  //@ assert first: output(point + 0) && output(image + 0);
+  if (phi->id == PHIBAL_POTENTIAL_RENYI) return search_renyi(phi, n, goal, precision, price, w);
+  //@ assert first: output(w.point + 0) && output(w.image + 0);
   phibal_status status =
-      search_separable(phi, n, target, start, precision, price, &point[0], &image[0]);
-  //@ assert points: \forall integer i; 1 <= i < n ==> same{Pre, Here}(point + i);
-  //@ assert images: \forall integer i; 1 <= i < n ==> same{Pre, Here}(image + i);
-  //@ assert direction: vector_same{Pre, Here}(direction, n);
-  //@ assert zero: output(point + 0) && output(image + 0);
+      search_separable(phi, n, goal.target, goal.start, precision, price, &w.point[0], &w.image[0]);
+  //@ assert points: \forall integer i; 1 <= i < n ==> same{Pre, Here}(w.point + i);
+  //@ assert images: \forall integer i; 1 <= i < n ==> same{Pre, Here}(w.image + i);
+  //@ assert direction: vector_same{Pre, Here}(w.direction, n);
+  //@ assert zero: output(w.point + 0) && output(w.image + 0);
   return status;
 }
 
@@ -643,48 +651,49 @@ static phibal_status take_loads(const phibal_reference_potential *phi, size_t n,
   return PHIBAL_OK;
 }
 
-/* found: the prices at which the objective is flat. The five other vectors are temporaries. */
-static phibal_status find_price(const phibal_reference_potential *phi, size_t n,
-                                const phibal_enclosure *m, const phibal_enclosure *loads,
-                                const phibal_enclosure *eta, mpfr_prec_t precision,
-                                phibal_enclosure *start, phibal_enclosure *target,
-                                phibal_enclosure *found, phibal_enclosure *point,
-                                phibal_enclosure *image, phibal_enclosure *direction) {
+/* found: the prices at which the objective (M4) is flat; start, target and w are temporaries. */
+static phibal_status find_price(const phibal_reference_potential *phi, size_t n, mirror_step step,
+                                mpfr_prec_t precision, phibal_enclosure *start,
+                                phibal_enclosure *target, phibal_enclosure *found, search_work w) {
   //@ assert use_enclosure;
   //@ assert s1: vectors_apart(found, n, start, n) && vectors_apart(found, n, target, n);
-  //@ assert s2: vectors_apart(point, n, start, n) && vectors_apart(point, n, target, n);
-  //@ assert s3: vectors_apart(image, n, start, n) && vectors_apart(image, n, target, n);
-  //@ assert s4: vectors_apart(direction, n, start, n) && vectors_apart(direction, n, target, n);
+  //@ assert s2: vectors_apart(w.point, n, start, n) && vectors_apart(w.point, n, target, n);
+  //@ assert s3: vectors_apart(w.image, n, start, n) && vectors_apart(w.image, n, target, n);
+  /*@ assert s4: vectors_apart(w.direction, n, start, n) &&
+        vectors_apart(w.direction, n, target, n); */
   /*@ assert s5: vector_apart(&phi->parameter, start, n) &&
         vector_apart(&phi->parameter, target, n); */
   //@ assert t1: vectors_apart(start, n, found, n) && vectors_apart(target, n, found, n);
-  //@ assert t2: vectors_apart(start, n, point, n) && vectors_apart(target, n, point, n);
-  //@ assert t3: vectors_apart(start, n, image, n) && vectors_apart(target, n, image, n);
-  //@ assert t4: vectors_apart(start, n, direction, n) && vectors_apart(target, n, direction, n);
-  //@ assert place: output(point + 0);
-  phibal_status status = set_target(phi, n, m, loads, eta, start, target, &point[0]);
+  //@ assert t2: vectors_apart(start, n, w.point, n) && vectors_apart(target, n, w.point, n);
+  //@ assert t3: vectors_apart(start, n, w.image, n) && vectors_apart(target, n, w.image, n);
+  /*@ assert t4: vectors_apart(start, n, w.direction, n) &&
+        vectors_apart(target, n, w.direction, n); */
+  //@ assert place: output(w.point + 0);
+  phibal_status status =
+      set_target(phi, n, step.m, step.loads, step.eta, start, target, &w.point[0]);
   //@ assert parameter: same{Pre, Here}(&phi->parameter) && phi->id == \at(phi->id, Pre);
   //@ assert found: vector_same{Pre, Here}(found, n);
-  //@ assert image: vector_same{Pre, Here}(image, n);
-  //@ assert direction: vector_same{Pre, Here}(direction, n);
-  //@ assert rest: \forall integer i; 1 <= i < n ==> same{Pre, Here}(point + i);
-  //@ assert zero: output(point + 0);
-  //@ assert inputs: input(&phi->parameter) && vector_output(found, n) && vector_output(point, n);
-  //@ assert outputs: vector_output(image, n) && vector_output(direction, n);
+  //@ assert image: vector_same{Pre, Here}(w.image, n);
+  //@ assert direction: vector_same{Pre, Here}(w.direction, n);
+  //@ assert rest: \forall integer i; 1 <= i < n ==> same{Pre, Here}(w.point + i);
+  //@ assert zero: output(w.point + 0);
+  //@ assert inputs: input(&phi->parameter) && vector_output(found, n) && vector_output(w.point, n);
+  //@ assert outputs: vector_output(w.image, n) && vector_output(w.direction, n);
   if (status != PHIBAL_OK) return status;
   /*@ assert members: \forall integer e, real a, h, x, y; 0 <= e < n &&
-        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+        step_member{Pre}(phi, step.m + e, step.loads + e, step.eta, a, h, x, y) ==>
         in(&phi->parameter, a) && price_exists(\at(phi->id, Pre), a, x) &&
         in(target + e, step_target(\at(phi->id, Pre), a, h, x, y)); */
   /*@ assert solutions: \forall integer e, real a, h, x, y, q; 0 <= e < n &&
-        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) &&
+        step_member{Pre}(phi, step.m + e, step.loads + e, step.eta, a, h, x, y) &&
         load_exists(\at(phi->id, Pre), a, q) &&
         load_of(\at(phi->id, Pre), a, q) == step_target(\at(phi->id, Pre), a, h, x, y) ==>
         solves_step(\at(phi->id, Pre), a, step_target(\at(phi->id, Pre), a, h, x, y), q); */
   /*@ ghost targeted: ; */
-  status = search_price(phi, n, target, start, precision, found, point, image, direction);
+  const search_goal goal = {target, start};
+  status = search_price(phi, n, goal, precision, found, w);
   /*@ assert located: status == PHIBAL_OK ==> \forall integer e, real a, h, x, y, q; 0 <= e < n &&
-        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) &&
+        step_member{Pre}(phi, step.m + e, step.loads + e, step.eta, a, h, x, y) &&
         solves_step(\at(phi->id, Pre), a, step_target(\at(phi->id, Pre), a, h, x, y), q) ==>
         in(found + e, q); */
   //@ assert start: vector_same{targeted, Here}(start, n);
@@ -692,11 +701,9 @@ static phibal_status find_price(const phibal_reference_potential *phi, size_t n,
   return status;
 }
 
-/* t[0 .. 6 n - 1] are temporaries. */
-static phibal_status argmax_with(const phibal_reference_potential *phi, size_t n,
-                                 const phibal_enclosure *m, const phibal_enclosure *loads,
-                                 const phibal_enclosure *eta, mpfr_prec_t precision,
-                                 phibal_enclosure *t, phibal_enclosure *next,
+/* (M4): next and price at the argmax; t [6 n] are temporaries. */
+static phibal_status argmax_with(const phibal_reference_potential *phi, size_t n, mirror_step step,
+                                 mpfr_prec_t precision, phibal_enclosure *t, phibal_enclosure *next,
                                  phibal_enclosure *price) {
   //@ assert use_enclosure && use_mirror && use_parts;
   phibal_enclosure *target = t + n, *found = target + n;
@@ -721,8 +728,8 @@ static phibal_status argmax_with(const phibal_reference_potential *phi, size_t n
   //@ assert t_next: \forall integer i; 0 <= i < 6 * n ==> vector_apart(t + i, next, n);
   //@ assert t_price: \forall integer i; 0 <= i < 6 * n ==> vector_apart(t + i, price, n);
   //@ assert phi_apart: vector_apart(&phi->parameter, t, 6 * n);
-  phibal_status status =
-      find_price(phi, n, m, loads, eta, precision, t, target, found, point, image, direction);
+  const search_work w = {point, image, direction};
+  phibal_status status = find_price(phi, n, step, precision, t, target, found, w);
   //@ assert two: vector_output(t, 2 * n);
   //@ assert three: vector_output(t, 3 * n);
   //@ assert four: vector_output(t, 4 * n);
@@ -738,17 +745,17 @@ static phibal_status argmax_with(const phibal_reference_potential *phi, size_t n
   //@ assert input: input(&phi->parameter);
   if (status != PHIBAL_OK) return status;
   /*@ assert members: \forall integer e, real a, h, x, y; 0 <= e < n &&
-        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+        step_member{Pre}(phi, step.m + e, step.loads + e, step.eta, a, h, x, y) ==>
         in(&phi->parameter, a) && 0.0 < h && price_exists(\at(phi->id, Pre), a, x); */
   /*@ assert flat: \forall integer e, real a, h, x, y, q; 0 <= e < n &&
-        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) &&
+        step_member{Pre}(phi, step.m + e, step.loads + e, step.eta, a, h, x, y) &&
         load_exists(\at(phi->id, Pre), a, q) &&
         objective_slope(\at(phi->id, Pre), a, h, x, y, q) == 0.0 ==> in(found + e, q); */
   /*@ ghost searched: ; */
   status = take_loads(phi, n, found, next, price);
   //@ assert temporaries: vector_same{searched, Here}(t, 6 * n);
   /*@ assert argmax: status == PHIBAL_OK ==> \forall integer e, real a, h, x, y, q; 0 <= e < n &&
-        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) &&
+        step_member{Pre}(phi, step.m + e, step.loads + e, step.eta, a, h, x, y) &&
         load_exists(\at(phi->id, Pre), a, q) &&
         objective_slope(\at(phi->id, Pre), a, h, x, y, q) == 0.0 ==>
         in(next + e, load_of(\at(phi->id, Pre), a, q)) && in(price + e, q); */
@@ -781,7 +788,8 @@ phibal_status phibal_reference_mirror_argmax(const phibal_reference_potential *p
   //@ assert price_place: \separated(t + (0 .. 6 * n - 1), price + (0 .. n - 1));
   //@ assert scratch: vector_output(t, 6 * n);
   /*@ ghost given: ; */
-  phibal_status status = argmax_with(phi, n, m, loads, eta, working, t, next, price);
+  const mirror_step step = {m, loads, eta};
+  phibal_status status = argmax_with(phi, n, step, working, t, next, price);
   //@ assert all: vector_output(t, 6 * n);
   /*@ ghost done: ; */
   phibal_enclosure_vector_clear(t, 6 * n);

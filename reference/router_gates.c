@@ -1,5 +1,12 @@
 /* The gates (R3) to (R5) of the experts selected, before the router's scale. */
 #include "router_work.h"
+
+/* Weights [experts] of a row's logits, relative to the logit `reference`. */
+typedef struct row_weights {
+  const phibal_enclosure *weight;
+  float reference;
+} row_weights;
+
 #include <phibal/acsl/contracts/inside/router_gates_static.h>
 
 /* Which logit it is matters only to how tight results are; that it is finite, to whether they hold.
@@ -65,12 +72,12 @@ static phibal_status selected_weights(phibal_reference_token *t, const phibal_ro
 
 /* The same, from the row's weights where those are relative to the same logit. */
 static phibal_status gates_weights(phibal_reference_token *t, const phibal_router *router,
-                                   const float *logits, float row, float reference, int32_t active,
-                                   const int32_t *experts, const phibal_enclosure *weight,
+                                   const float *logits, float reference, int32_t active,
+                                   const int32_t *experts, row_weights row,
                                    phibal_enclosure *part) {
   //@ assert use_enclosure && use_floating;
-  if (row == reference) {
-    vector_pick(active, experts, weight, part);
+  if (row.reference == reference) {
+    vector_pick(active, experts, row.weight, part);
     return PHIBAL_OK;
   }
   return selected_weights(t, router, logits, reference, active, experts, part);
@@ -82,8 +89,9 @@ static phibal_status token_weigh_selected(phibal_reference_token *t, const phiba
                                           const int32_t *experts) {
   //@ assert use_enclosure;
   //@ ghost token_opened_up(t);
+  const row_weights weights = {t->weight, row};
   phibal_status status =
-      gates_weights(t, router, logits, row, reference, t->active, experts, t->weight, t->part);
+      gates_weights(t, router, logits, reference, t->active, experts, weights, t->part);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
   /*@ assert kept: \forall integer i; 0 <= i < t->experts ==>

@@ -39,9 +39,10 @@ static phibal_status gradient_add_normalised(phibal_reference_token *t, const ph
   //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
   //@ ghost token_beside_gradient(t);
+  const gradient_slots slots = {t->active, experts, t->part, gate_gradient};
+  const phibal_reference_result gradient = {t->gradient, t->condition};
   phibal_status status =
-      router_gradient_add_slots(t, router, t->active, experts, t->part, gate_gradient,
-                                (double)router->scale, logits, t->gradient, t->condition);
+      router_gradient_add_slots(t, router, slots, (double)router->scale, logits, gradient);
   //@ assert same: token_same{Pre, Here}(t);
   //@ ghost token_put_together(t);
   return status;
@@ -143,8 +144,9 @@ static phibal_status token_add_price(phibal_reference_token *t, const phibal_rou
         weight_input(t, t->gradient, t->condition, t->probability + i); */
   /*@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1)); */
   /*@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1)); */
-  phibal_status status = router_gradient_add_slots(t, router, t->experts, NULL, t->probability,
-                                                   price, scale, logits, t->gradient, t->condition);
+  const gradient_slots all = {t->experts, NULL, t->probability, price};
+  const phibal_reference_result gradient = {t->gradient, t->condition};
+  phibal_status status = router_gradient_add_slots(t, router, all, scale, logits, gradient);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
   //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);

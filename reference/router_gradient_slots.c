@@ -110,80 +110,80 @@ static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_r
   return gradient_add_centred(t, x, gradient, condition);
 }
 
-/* The same for gradient_e and condition_e. */
+/* The same for expert e's gradient and condition. */
 static phibal_status gradient_add_slot_at(phibal_reference_token *t, const phibal_router *router,
                                           const phibal_enclosure *weight, float x, double scale,
-                                          float logit, int32_t e, phibal_enclosure *gradient,
-                                          phibal_enclosure *condition) {
+                                          float logit, int32_t e,
+                                          phibal_reference_result gradient) {
   //@ assert use_enclosure;
-  return gradient_add_slot(t, router, weight, x, scale, logit, &gradient[e], &condition[e]);
+  return gradient_add_slot(t, router, weight, x, scale, logit, &gradient.value[e],
+                           &gradient.condition[e]);
 }
 
 phibal_status router_gradient_add_slots(phibal_reference_token *t, const phibal_router *router,
-                                        int32_t n, const int32_t *experts,
-                                        const phibal_enclosure *weight, const float *x,
-                                        double scale, const float *logits,
-                                        phibal_enclosure *gradient, phibal_enclosure *condition) {
+                                        gradient_slots s, double scale, const float *logits,
+                                        phibal_reference_result gradient) {
   //@ assert use_enclosure;
-  phibal_status status = router_gradient_mean(t, n, weight, NULL, x);
-  //@ assert places_kept: gradient_places(t, gradient, condition);
-  /*@ assert weights_kept: \forall integer i; 0 <= i < n ==> same{Pre, Here}(weight + i); */
+  phibal_status status = router_gradient_mean(t, s.n, s.weight, NULL, s.x);
+  //@ assert places_kept: gradient_places(t, gradient.value, gradient.condition);
+  /*@ assert weights_kept: \forall integer i; 0 <= i < s.n ==> same{Pre, Here}(s.weight + i); */
   /*@ assert gradient_kept: \forall integer e; 0 <= e < t->experts ==>
-        same{Pre, Here}(gradient + e) && same{Pre, Here}(condition + e); */
-  /*@ loop invariant index: 0 <= i <= n;
+        same{Pre, Here}(gradient.value + e) && same{Pre, Here}(gradient.condition + e); */
+  /*@ loop invariant index: 0 <= i <= s.n;
       loop invariant scratch: token_scratch(t);
-      loop invariant places: gradient_places(t, gradient, condition);
-      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant places: gradient_places(t, gradient.value, gradient.condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient.value, gradient.condition);
       loop invariant kept: same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
       loop invariant means: status == PHIBAL_OK ==> \forall sequence w;
-        members{Pre}(weight, n, w) ==>
-        in(&t->mean, weighted_mean(w, x, n)) && in(&t->magnitude, weighted_magnitude(w, x, n));
-      loop invariant weights: \forall integer j; 0 <= j < n ==> same{Pre, Here}(weight + j);
+        members{Pre}(s.weight, s.n, w) ==>
+        in(&t->mean, weighted_mean(w, s.x, s.n)) &&
+        in(&t->magnitude, weighted_magnitude(w, s.x, s.n));
+      loop invariant weights: \forall integer j; 0 <= j < s.n ==> same{Pre, Here}(s.weight + j);
       loop invariant value: status == PHIBAL_OK ==> \forall sequence w, integer e;
-        members{Pre}(weight, n, w) && 0 <= e < t->experts ==>
-        gained{Pre, Here}(gradient + e, centred_gain(router->gate, logits, experts, w, x,
-          (real)scale, weighted_mean(w, x, n), i, e));
+        members{Pre}(s.weight, s.n, w) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(gradient.value + e, centred_gain(router->gate, logits, s.experts, w, s.x,
+          (real)scale, weighted_mean(w, s.x, s.n), i, e));
       loop invariant terms: status == PHIBAL_OK ==> \forall sequence w, integer e;
-        members{Pre}(weight, n, w) && 0 <= e < t->experts ==>
-        gained{Pre, Here}(condition + e, centred_gain_magnitude(router->gate, logits, experts, w, x,
-          (real)scale, weighted_magnitude(w, x, n), i, e));
-      loop assigns i, status, gradient[0 .. t->experts - 1],
-                   condition[0 .. t->experts - 1], t->term, t->factor, t->total;
-      loop variant n - i; */
-  for (int32_t i = 0; i < n && status == PHIBAL_OK; i++) {
-    int32_t e = experts ? experts[i] : i;
-    //@ assert expert: e == slot_expert(experts, i) && 0 <= e < t->experts;
+        members{Pre}(s.weight, s.n, w) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(gradient.condition + e, centred_gain_magnitude(router->gate, logits,
+          s.experts, w, s.x, (real)scale, weighted_magnitude(w, s.x, s.n), i, e));
+      loop assigns i, status, gradient.value[0 .. t->experts - 1],
+                   gradient.condition[0 .. t->experts - 1], t->term, t->factor, t->total;
+      loop variant s.n - i; */
+  for (int32_t i = 0; i < s.n && status == PHIBAL_OK; i++) {
+    int32_t e = s.experts ? s.experts[i] : i;
+    //@ assert expert: e == slot_expert(s.experts, i) && 0 <= e < t->experts;
     /*@ assert value_next: \forall sequence w, integer f;
-          centred_gain(router->gate, logits, experts, w, x, (real)scale, weighted_mean(w, x, n),
-            i + 1, f) ==
-          centred_gain(router->gate, logits, experts, w, x, (real)scale, weighted_mean(w, x, n),
-            i, f) + (e == f ? centred_term(gate_slope(router->gate, (real)scale, term(w, i),
-              (real)logits[f]), (real)x[i], weighted_mean(w, x, n)) : 0.0); */
+          centred_gain(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_mean(w, s.x, s.n), i + 1, f) ==
+          centred_gain(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_mean(w, s.x, s.n), i, f) + (e == f ? centred_term(gate_slope(router->gate,
+       (real)scale, term(w, i), (real)logits[f]), (real)s.x[i], weighted_mean(w, s.x, s.n)) : 0.0);
+     */
     /*@ assert terms_next: \forall sequence w, integer f;
-          centred_gain_magnitude(router->gate, logits, experts, w, x, (real)scale,
-            weighted_magnitude(w, x, n), i + 1, f) ==
-          centred_gain_magnitude(router->gate, logits, experts, w, x, (real)scale,
-            weighted_magnitude(w, x, n), i, f) + (e == f ?
+          centred_gain_magnitude(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_magnitude(w, s.x, s.n), i + 1, f) ==
+          centred_gain_magnitude(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_magnitude(w, s.x, s.n), i, f) + (e == f ?
               centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
-                (real)logits[f]), (real)x[i], weighted_magnitude(w, x, n)) : 0.0); */
-    status =
-        gradient_add_slot_at(t, router, &weight[i], x[i], scale, logits[e], e, gradient, condition);
+                (real)logits[f]), (real)s.x[i], weighted_magnitude(w, s.x, s.n)) : 0.0); */
+    status = gradient_add_slot_at(t, router, &s.weight[i], s.x[i], scale, logits[e], e, gradient);
     /*@ assert value_here: status == PHIBAL_OK ==>
-          \forall sequence w; members{Pre}(weight, n, w) ==>
-            gained{Pre, Here}(gradient + e, centred_gain(router->gate, logits, experts, w, x,
-              (real)scale, weighted_mean(w, x, n), i + 1, e)); */
+          \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
+            gained{Pre, Here}(gradient.value + e, centred_gain(router->gate, logits, s.experts, w,
+              s.x, (real)scale, weighted_mean(w, s.x, s.n), i + 1, e)); */
     /*@ assert terms_here: status == PHIBAL_OK ==>
-          \forall sequence w; members{Pre}(weight, n, w) ==>
-            gained{Pre, Here}(condition + e, centred_gain_magnitude(router->gate, logits, experts,
-              w, x, (real)scale, weighted_magnitude(w, x, n), i + 1, e)); */
+          \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
+            gained{Pre, Here}(gradient.condition + e, centred_gain_magnitude(router->gate, logits,
+              s.experts, w, s.x, (real)scale, weighted_magnitude(w, s.x, s.n), i + 1, e)); */
     /*@ assert value_there: status == PHIBAL_OK ==> \forall sequence w, integer f;
-          members{Pre}(weight, n, w) && 0 <= f < t->experts && f != e ==>
-            gained{Pre, Here}(gradient + f, centred_gain(router->gate, logits, experts, w, x,
-              (real)scale, weighted_mean(w, x, n), i + 1, f)); */
+          members{Pre}(s.weight, s.n, w) && 0 <= f < t->experts && f != e ==>
+            gained{Pre, Here}(gradient.value + f, centred_gain(router->gate, logits, s.experts, w,
+              s.x, (real)scale, weighted_mean(w, s.x, s.n), i + 1, f)); */
     /*@ assert terms_there: status == PHIBAL_OK ==> \forall sequence w, integer f;
-          members{Pre}(weight, n, w) && 0 <= f < t->experts && f != e ==>
-            gained{Pre, Here}(condition + f, centred_gain_magnitude(router->gate, logits, experts,
-              w, x, (real)scale, weighted_magnitude(w, x, n), i + 1, f)); */
+          members{Pre}(s.weight, s.n, w) && 0 <= f < t->experts && f != e ==>
+            gained{Pre, Here}(gradient.condition + f, centred_gain_magnitude(router->gate, logits,
+              s.experts, w, s.x, (real)scale, weighted_magnitude(w, s.x, s.n), i + 1, f)); */
   }
   return status;
 }

@@ -11,14 +11,20 @@ phibal_status router_gradient_mean(phibal_reference_token *t, int32_t n,
                                    const phibal_enclosure *weight, const int32_t *experts,
                                    const float *x);
 
-/* For each slot i of n, with e its expert: gradient_e += scale weight_i (x_i - mean), for sigmoid
-   times 1 - sigma_e, and condition_e likewise; mean and magnitude are over these slots. This is
-   (L2) with experts null, which makes slot i expert i, and (G1) for normalised gates. */
+/* Slots 0 .. n - 1: their experts (null: slot i is expert i), weights, and the numbers weighed. */
+typedef struct gradient_slots {
+  int32_t n;
+  const int32_t *experts;
+  const phibal_enclosure *weight;
+  const float *x;
+} gradient_slots;
+
+/* For each slot i, with e its expert: gradient_e += scale weight_i (x_i - mean), for sigmoid times
+   1 - sigma_e, and its condition likewise; mean and magnitude are over these slots. This is (L2)
+   with experts null, and (G1) for normalised gates. */
 phibal_status router_gradient_add_slots(phibal_reference_token *t, const phibal_router *router,
-                                        int32_t n, const int32_t *experts,
-                                        const phibal_enclosure *weight, const float *x,
-                                        double scale, const float *logits,
-                                        phibal_enclosure *gradient, phibal_enclosure *condition);
+                                        gradient_slots s, double scale, const float *logits,
+                                        phibal_reference_result gradient);
 
 phibal_status router_gradient_add_probability(phibal_reference_token *t,
                                               const phibal_router *router, const int32_t *experts,

@@ -342,9 +342,10 @@ static phibal_status judge_gates(judgement *j, const operation_case *c, const ca
                                  int64_t token, const int32_t *kept, phibal_enclosure *v) {
   const int64_t k = q->active, first = token * k;
   const tensor *gates = case_output(c, "gates"), *gradient = case_output(c, "gate-gradient");
+  const phibal_reference_result back = {v + k, v + 2 * k};
   phibal_status status =
       phibal_reference_capacity_gates(q->active, q->renormalise, kept + first, q->gates + first,
-                                      q->gradient + first, PRECISION, v, v + k, v + 2 * k);
+                                      q->gradient + first, PRECISION, v, back);
   for (int64_t s = 0; !status && s < k; s++) {
     const int64_t i = first + s;
     if (q->renormalise && kept[i] >= 0) {

@@ -200,10 +200,17 @@ phibal_status operation_gate_factor_expected(const operation_case *c, judgement 
   phibal_enclosure *scaled = phibal_enclosure_vector(n, PRECISION);
   if (!scaled) return arena_out_of_memory();
   phibal_enclosure *gates = scaled + slots, *sum = gates + slots, *terms = sum + E;
-  phibal_status status = phibal_reference_gate_factor(
-      experts->shape[0], (int32_t)experts->shape[1], (int32_t)E, experts->data,
-      case_input_data(c, "gates"), factor->data, case_input_data(c, "scaled-gradient"), PRECISION,
-      scaled, gates, sum, terms);
+  const phibal_reference_factor_batch batch = {
+      .tokens = experts->shape[0],
+      .active = (int32_t)experts->shape[1],
+      .experts_count = (int32_t)E,
+      .experts = experts->data,
+      .gates = case_input_data(c, "gates"),
+      .factor = factor->data,
+      .scaled_gradient = case_input_data(c, "scaled-gradient"),
+  };
+  const phibal_reference_factor_results results = {scaled, gates, {sum, terms}};
+  phibal_status status = phibal_reference_gate_factor(batch, PRECISION, results);
   for (int64_t i = 0; !status && i < slots; i++) {
     judge_real(j, OUTPUT_GATE_FACTOR, case_output(c, "scaled"), i, &scaled[i], NULL);
     judge_real(j, OUTPUT_GATE_FACTOR_GATES, case_output(c, "gate-gradient"), i, &gates[i], NULL);

@@ -281,11 +281,13 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_capacity_limit(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_capacity(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_capacity_place(0, 0, 0, 0, 0));
-  REFUSED(phibal_reference_capacity_gates(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_capacity_gates(0, 0, 0, 0, 0, 0, 0, none));
   const phibal_reference_zero_token token = {0};
   const phibal_reference_zero_results results = {0};
   REFUSED(phibal_reference_zero_experts(0, token, 0, results));
-  REFUSED(phibal_reference_gate_factor(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  const phibal_reference_factor_batch batch = {0};
+  const phibal_reference_factor_results factor_results = {0};
+  REFUSED(phibal_reference_gate_factor(batch, 0, factor_results));
   REFUSED(phibal_reference_sinkhorn(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_permutation(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_product(0, 0, 0, 0, 0, 0, 0, 0));

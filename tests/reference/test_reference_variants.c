@@ -105,9 +105,9 @@ static void results_clear(token_results *r) {
 
 static phibal_status gates_of(const int32_t *kept, const float *gates, const float *gradient,
                               bool renormalise, token_results *r) {
+  const phibal_reference_result none = {NULL, NULL}, back = {r->gradient, r->condition};
   return phibal_reference_capacity_gates(3, renormalise, kept, gates, gradient, PRECISION, r->gates,
-                                         gradient ? r->gradient : NULL,
-                                         gradient ? r->condition : NULL);
+                                         gradient ? back : none);
 }
 
 Test(capacity, dropped_slots_are_zero_and_not_looked_at) {
@@ -133,8 +133,10 @@ Test(capacity, gates_that_are_not_finite_are_named) {
   token_results r = results_init();
   refused(gates_of(kept, bad, NULL, false, &r), PHIBAL_ERROR_NONFINITE, "a kept gate");
   refused(gates_of(kept, gates, bad, true, &r), PHIBAL_ERROR_NONFINITE, "gradient");
-  refused(phibal_reference_capacity_gates(3, true, kept, gates, NULL, PRECISION, NULL, r.gradient,
-                                          NULL),
+  const phibal_reference_result value = {r.gradient, NULL}, condition = {NULL, r.condition};
+  refused(phibal_reference_capacity_gates(3, true, kept, gates, NULL, PRECISION, NULL, value),
+          PHIBAL_ERROR_ARGUMENT, "null");
+  refused(phibal_reference_capacity_gates(3, true, kept, gates, NULL, PRECISION, NULL, condition),
           PHIBAL_ERROR_ARGUMENT, "null");
   results_clear(&r);
 }

@@ -51,40 +51,40 @@ phibal_status phibal_reference_capacity_place(phibal_capacity_policy policy, int
 /*@ requires kept == \null || \valid_read(kept + (0 .. active - 1));
     requires gates == \null || \valid_read(gates + (0 .. active - 1));
     requires kept_gradient == \null || \valid_read(kept_gradient + (0 .. active - 1));
-    requires kept_results_there(kept_gates, gate_gradient, condition, active) &&
+    requires kept_results_there(kept_gates, gate_gradient.value, gate_gradient.condition, active) &&
       optional_vector_in_use(kept_gates, active) &&
-      optional_vector_in_use(gate_gradient, active) && optional_vector_in_use(condition, active);
+      optional_vector_in_use(gate_gradient.value, active) &&
+      optional_vector_in_use(gate_gradient.condition, active);
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
-    assigns kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
-            condition[0 .. active - 1], ALLOCATED;
+    assigns kept_gates[0 .. active - 1], gate_gradient.value[0 .. active - 1],
+            gate_gradient.condition[0 .. active - 1], ALLOCATED;
     ensures still_in_use{Pre, Here};
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
       optional_vector_apart(r, kept_gates, active) &&
-      optional_vector_apart(r, gate_gradient, active) &&
-      optional_vector_apart(r, condition, active) ==> same{Pre, Here}(r);
+      optional_vector_apart(r, gate_gradient.value, active) &&
+      optional_vector_apart(r, gate_gradient.condition, active) ==> same{Pre, Here}(r);
     ensures to_gates: optional_vector(kept_gates, active);
-    ensures to_gradient: optional_vector(gate_gradient, active);
-    ensures to_condition: optional_vector(condition, active);
+    ensures to_gradient: optional_vector(gate_gradient.value, active);
+    ensures to_condition: optional_vector(gate_gradient.condition, active);
     ensures gates: \result == PHIBAL_OK && kept_gates != \null ==>
       kept_numbers_held(kept_gates, active, kept, gates,
                         kept_mode(renormalise ? 1 : 0, kept, gates, active),
                         kept_sum(kept, gates, active), 0.0);
-    ensures gradients: \result == PHIBAL_OK && gate_gradient != \null ==>
-      kept_numbers_held(gate_gradient, active, kept, kept_gradient,
+    ensures gradients: \result == PHIBAL_OK && gate_gradient.value != \null ==>
+      kept_numbers_held(gate_gradient.value, active, kept, kept_gradient,
                         kept_mode(renormalise ? 1 : 0, kept, gates, active),
                         kept_sum(kept, gates, active),
                         kept_offset(kept, gates, kept_gradient, active));
-    ensures conditions: \result == PHIBAL_OK && condition != \null ==>
-      kept_absolutes_held(condition, active, kept, kept_gradient,
+    ensures conditions: \result == PHIBAL_OK && gate_gradient.condition != \null ==>
+      kept_absolutes_held(gate_gradient.condition, active, kept, kept_gradient,
                           kept_mode(renormalise ? 1 : 0, kept, gates, active),
                           kept_sum(kept, gates, active),
                           kept_offset_magnitude(kept, gates, kept_gradient, active)); */
 phibal_status phibal_reference_capacity_gates(int32_t active, bool renormalise, const int32_t *kept,
                                               const float *gates, const float *kept_gradient,
                                               mpfr_prec_t precision, phibal_enclosure *kept_gates,
-                                              phibal_enclosure *gate_gradient,
-                                              phibal_enclosure *condition);
+                                              phibal_reference_result gate_gradient);
 
 #endif

@@ -6,56 +6,63 @@
 #include <phibal/acsl/gate_factor.h>
 #endif
 
-/*@ requires 0 <= tokens && 1 <= active ==> place(tokens, active) <= ROUTING_MAX_SLOTS;
-    requires 0 <= tokens && 1 <= active ==>
-      (experts == \null || \valid_read(experts + (0 .. place(tokens, active) - 1))) &&
-      (gates == \null || \valid_read(gates + (0 .. place(tokens, active) - 1))) &&
-      (scaled_gradient == \null ||
-       \valid_read(scaled_gradient + (0 .. place(tokens, active) - 1))) &&
-      (factor == \null || \valid_read(factor + (0 .. experts_count - 1)));
-    requires 0 <= tokens && 1 <= active && 1 <= experts_count ==>
-      factor_results_there(scaled, gate_gradient, factor_gradient, condition,
-                           place(tokens, active), experts_count) &&
-      optional_vector_in_use(scaled, place(tokens, active)) &&
-      optional_vector_in_use(gate_gradient, place(tokens, active)) &&
-      optional_vector_in_use(factor_gradient, experts_count) &&
-      optional_vector_in_use(condition, experts_count);
+/*@ requires 0 <= batch.tokens && 1 <= batch.active ==>
+      place(batch.tokens, batch.active) <= ROUTING_MAX_SLOTS;
+    requires 0 <= batch.tokens && 1 <= batch.active ==>
+      (batch.experts == \null ||
+       \valid_read(batch.experts + (0 .. place(batch.tokens, batch.active) - 1))) &&
+      (batch.gates == \null ||
+       \valid_read(batch.gates + (0 .. place(batch.tokens, batch.active) - 1))) &&
+      (batch.scaled_gradient == \null ||
+       \valid_read(batch.scaled_gradient + (0 .. place(batch.tokens, batch.active) - 1))) &&
+      (batch.factor == \null || \valid_read(batch.factor + (0 .. batch.experts_count - 1)));
+    requires 0 <= batch.tokens && 1 <= batch.active && 1 <= batch.experts_count ==>
+      factor_results_there(to.scaled, to.gate_gradient, to.factor_gradient.value,
+                           to.factor_gradient.condition, place(batch.tokens, batch.active),
+                           batch.experts_count) &&
+      optional_vector_in_use(to.scaled, place(batch.tokens, batch.active)) &&
+      optional_vector_in_use(to.gate_gradient, place(batch.tokens, batch.active)) &&
+      optional_vector_in_use(to.factor_gradient.value, batch.experts_count) &&
+      optional_vector_in_use(to.factor_gradient.condition, batch.experts_count);
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
-    assigns scaled[0 .. place(tokens, active) - 1], gate_gradient[0 .. place(tokens, active) - 1],
-            factor_gradient[0 .. experts_count - 1], condition[0 .. experts_count - 1], ALLOCATED;
+    assigns to.scaled[0 .. place(batch.tokens, batch.active) - 1],
+            to.gate_gradient[0 .. place(batch.tokens, batch.active) - 1],
+            to.factor_gradient.value[0 .. batch.experts_count - 1],
+            to.factor_gradient.condition[0 .. batch.experts_count - 1], ALLOCATED;
     ensures still_in_use{Pre, Here};
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      optional_vector_apart(r, scaled, place(tokens, active)) &&
-      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
-      optional_vector_apart(r, factor_gradient, experts_count) &&
-      optional_vector_apart(r, condition, experts_count) ==> same{Pre, Here}(r);
-    ensures to_gates: 0 <= tokens && 1 <= active && 1 <= experts_count ==>
-      optional_vector(scaled, place(tokens, active));
-    ensures to_gate_gradients: 0 <= tokens && 1 <= active && 1 <= experts_count ==>
-      optional_vector(gate_gradient, place(tokens, active));
-    ensures to_factor_gradients: 0 <= tokens && 1 <= active && 1 <= experts_count ==>
-      optional_vector(factor_gradient, experts_count);
-    ensures to_conditions: 0 <= tokens && 1 <= active && 1 <= experts_count ==>
-      optional_vector(condition, experts_count);
-    ensures \result == PHIBAL_OK ==> 0 <= tokens && 1 <= active && 1 <= experts_count;
-    ensures gates: \result == PHIBAL_OK && scaled != \null ==>
-      scaled_held(scaled, place(tokens, active), experts, gates, factor);
-    ensures gate_gradients: \result == PHIBAL_OK && gate_gradient != \null ==>
-      scaled_held(gate_gradient, place(tokens, active), experts, scaled_gradient, factor);
-    ensures factor_gradients: \result == PHIBAL_OK && factor_gradient != \null ==>
-      expert_dots_held(factor_gradient, experts_count, experts, gates, scaled_gradient,
-                       place(tokens, active));
-    ensures conditions: \result == PHIBAL_OK && condition != \null ==>
-      expert_magnitudes_held(condition, experts_count, experts, gates, scaled_gradient,
-                             place(tokens, active)); */
-phibal_status phibal_reference_gate_factor(int64_t tokens, int32_t active, int32_t experts_count,
-                                           const int32_t *experts, const float *gates,
-                                           const float *factor, const float *scaled_gradient,
-                                           mpfr_prec_t precision, phibal_enclosure *scaled,
-                                           phibal_enclosure *gate_gradient,
-                                           phibal_enclosure *factor_gradient,
-                                           phibal_enclosure *condition);
+      optional_vector_apart(r, to.scaled, place(batch.tokens, batch.active)) &&
+      optional_vector_apart(r, to.gate_gradient, place(batch.tokens, batch.active)) &&
+      optional_vector_apart(r, to.factor_gradient.value, batch.experts_count) &&
+      optional_vector_apart(r, to.factor_gradient.condition, batch.experts_count) ==>
+        same{Pre, Here}(r);
+    ensures to_gates: 0 <= batch.tokens && 1 <= batch.active && 1 <= batch.experts_count ==>
+      optional_vector(to.scaled, place(batch.tokens, batch.active));
+    ensures to_gate_gradients: 0 <= batch.tokens && 1 <= batch.active &&
+      1 <= batch.experts_count ==> optional_vector(to.gate_gradient, place(batch.tokens, batch.active));
+    ensures to_factor_gradients: 0 <= batch.tokens && 1 <= batch.active &&
+      1 <= batch.experts_count ==> optional_vector(to.factor_gradient.value, batch.experts_count);
+    ensures to_conditions: 0 <= batch.tokens && 1 <= batch.active && 1 <= batch.experts_count ==>
+      optional_vector(to.factor_gradient.condition, batch.experts_count);
+    ensures \result == PHIBAL_OK ==>
+      0 <= batch.tokens && 1 <= batch.active && 1 <= batch.experts_count;
+    ensures gates: \result == PHIBAL_OK && to.scaled != \null ==>
+      scaled_held(to.scaled, place(batch.tokens, batch.active), batch.experts, batch.gates,
+                  batch.factor);
+    ensures gate_gradients: \result == PHIBAL_OK && to.gate_gradient != \null ==>
+      scaled_held(to.gate_gradient, place(batch.tokens, batch.active), batch.experts,
+                  batch.scaled_gradient, batch.factor);
+    ensures factor_gradients: \result == PHIBAL_OK && to.factor_gradient.value != \null ==>
+      expert_dots_held(to.factor_gradient.value, batch.experts_count, batch.experts, batch.gates,
+                       batch.scaled_gradient, place(batch.tokens, batch.active));
+    ensures conditions: \result == PHIBAL_OK && to.factor_gradient.condition != \null ==>
+      expert_magnitudes_held(to.factor_gradient.condition, batch.experts_count, batch.experts,
+                             batch.gates, batch.scaled_gradient,
+                             place(batch.tokens, batch.active)); */
+phibal_status phibal_reference_gate_factor(phibal_reference_factor_batch batch,
+                                           mpfr_prec_t precision,
+                                           phibal_reference_factor_results to);
 
 #endif

@@ -31,14 +31,13 @@ phibal_status phibal_reference_capacity(phibal_capacity_policy policy, int64_t t
 phibal_status phibal_reference_capacity_place(phibal_capacity_policy policy, int64_t tokens,
                                               int32_t active, const int32_t *kept, int64_t *place);
 
-/* (E9) of one token: gates[k] after dropping, and their gradient with its condition, from
+/* (E9) of one token: gates[k] after dropping, and their gradient [k] with its condition, from
    kept_gradient [k]. Each output may be null. PHIBAL_ERROR_NONFINITE: a kept gate, or its gradient,
    is not finite. PHIBAL_ERROR_UNDECIDED: at this precision the sum of the kept gates may be 0. */
 phibal_status phibal_reference_capacity_gates(int32_t active, bool renormalise, const int32_t *kept,
                                               const float *gates, const float *kept_gradient,
                                               mpfr_prec_t precision, phibal_enclosure *kept_gates,
-                                              phibal_enclosure *gate_gradient,
-                                              phibal_enclosure *condition);
+                                              phibal_reference_result gate_gradient);
 
 #ifdef __FRAMAC__
 #include <phibal/acsl/contracts/reference_capacity.h>

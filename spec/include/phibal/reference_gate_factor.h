@@ -9,17 +9,27 @@
 extern "C" {
 #endif
 
-/* (R5f) as phibal_gate_factor and phibal_gate_factor_backward.
-     scaled, gate_gradient       [T][k] out
-     factor_gradient, condition  [E] out: the sum, and that of the absolute values of its terms
-   Each output may be null, and scaled_gradient where only `scaled` is asked for. */
-phibal_status phibal_reference_gate_factor(int64_t tokens, int32_t active, int32_t experts_count,
-                                           const int32_t *experts, const float *gates,
-                                           const float *factor, const float *scaled_gradient,
-                                           mpfr_prec_t precision, phibal_enclosure *scaled,
-                                           phibal_enclosure *gate_gradient,
-                                           phibal_enclosure *factor_gradient,
-                                           phibal_enclosure *condition);
+/* A batch: each slot's expert (-1 for padding) and gate, and the loss's derivative in its scaled
+   gate, [T][k]; the factor of each expert [E]. */
+typedef struct phibal_reference_factor_batch {
+  int64_t tokens;
+  int32_t active, experts_count;
+  const int32_t *experts;
+  const float *gates, *factor, *scaled_gradient;
+} phibal_reference_factor_batch;
+
+/* Where its results go: the scaled gates and the gates' gradient [T][k], and the factors' [E] with
+   its condition, the sum of the absolute values of its terms. Each may be null. */
+typedef struct phibal_reference_factor_results {
+  phibal_enclosure *scaled, *gate_gradient;
+  phibal_reference_result factor_gradient;
+} phibal_reference_factor_results;
+
+/* (R5f) as phibal_gate_factor and phibal_gate_factor_backward. scaled_gradient may be null where
+   only `scaled` is asked for. */
+phibal_status phibal_reference_gate_factor(phibal_reference_factor_batch batch,
+                                           mpfr_prec_t precision,
+                                           phibal_reference_factor_results to);
 
 #ifdef __FRAMAC__
 #include <phibal/acsl/contracts/reference_gate_factor.h>

@@ -33,14 +33,14 @@ static phibal_status check_token(const char *name, int32_t active, const int32_t
                                  const float *gates, const float *gradient, bool backward);
 
 /*@ requires 0 <= active && optional_vector(out, active);
-    requires input(sum) && input(offset) && output(t);
-    requires optional_vector_apart(sum, out, active) &&
-      optional_vector_apart(offset, out, active) && optional_vector_apart(t, out, active) &&
-      \separated(t, sum) && \separated(t, offset);
+    requires input(by.sum) && input(by.offset) && output(t);
+    requires optional_vector_apart(by.sum, out, active) &&
+      optional_vector_apart(by.offset, out, active) && optional_vector_apart(t, out, active) &&
+      \separated(t, by.sum) && \separated(t, by.offset);
     requires out != \null ==> \valid_read(kept + (0 .. active - 1)) &&
       \valid_read(x + (0 .. active - 1)) && kept_real(kept, x, active);
-    requires 0 <= mode <= 2;
-    requires mode == 2 ==> \forall real a; in(sum, a) ==> a != 0.0;
+    requires 0 <= by.mode <= 2;
+    requires by.mode == 2 ==> \forall real a; in(by.sum, a) ==> a != 0.0;
     terminates \true;
     exits \false;
     assigns out[0 .. active - 1], *t;
@@ -48,14 +48,13 @@ static phibal_status check_token(const char *name, int32_t active, const int32_t
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
       optional_vector_apart(r, out, active) ==> same{Pre, Here}(r);
     ensures value: \result == PHIBAL_OK && out != \null && !magnitudes ==>
-      \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
-        kept_numbers_held(out, active, kept, x, mode, a, b);
+      \forall real a, b; in{Pre}(by.sum, a) && (by.mode == 2 ==> in{Pre}(by.offset, b)) ==>
+        kept_numbers_held(out, active, kept, x, by.mode, a, b);
     ensures magnitude: \result == PHIBAL_OK && out != \null && magnitudes ==>
-      \forall real a, b; in{Pre}(sum, a) && (mode == 2 ==> in{Pre}(offset, b)) ==>
-        kept_absolutes_held(out, active, kept, x, mode, a, b); */
+      \forall real a, b; in{Pre}(by.sum, a) && (by.mode == 2 ==> in{Pre}(by.offset, b)) ==>
+        kept_absolutes_held(out, active, kept, x, by.mode, a, b); */
 static phibal_status write_slots(int32_t active, const int32_t *kept, const float *x,
-                                 bool magnitudes, int mode, const phibal_enclosure *sum,
-                                 const phibal_enclosure *offset, phibal_enclosure *t,
+                                 bool magnitudes, kept_scaling by, phibal_enclosure *t,
                                  phibal_enclosure *out);
 
 /*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
@@ -78,80 +77,78 @@ static phibal_status divide_products(int32_t active, const int32_t *kept, const 
 
 /*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
       \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
-    requires gate_gradient != \null || condition != \null ==> gradient != \null;
+    requires back.value != \null || back.condition != \null ==> gradient != \null;
     requires gradient != \null ==>
       \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
     requires vector_output(v, 5);
-    requires kept_results_there(kept_gates, gate_gradient, condition, active);
+    requires kept_results_there(kept_gates, back.value, back.condition, active);
     requires optional_vectors_apart(v, 5, kept_gates, active) &&
-      optional_vectors_apart(v, 5, gate_gradient, active) &&
-      optional_vectors_apart(v, 5, condition, active);
+      optional_vectors_apart(v, 5, back.value, active) &&
+      optional_vectors_apart(v, 5, back.condition, active);
     requires 0 <= mode <= 2 && in(v + 3, 0.0);
     requires mode == 2 ==> \forall real a; in(v, a) ==> a != 0.0;
     terminates \true;
     exits \false;
-    assigns v[4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
-            condition[0 .. active - 1];
+    assigns v[4], kept_gates[0 .. active - 1], back.value[0 .. active - 1],
+            back.condition[0 .. active - 1];
     ensures scratch: vector_output(v, 5);
     ensures to_gates: optional_vector(kept_gates, active);
-    ensures to_gradient: optional_vector(gate_gradient, active);
-    ensures to_condition: optional_vector(condition, active);
+    ensures to_gradient: optional_vector(back.value, active);
+    ensures to_condition: optional_vector(back.condition, active);
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, v, 5) &&
       optional_vector_apart(r, kept_gates, active) &&
-      optional_vector_apart(r, gate_gradient, active) &&
-      optional_vector_apart(r, condition, active) ==> same{Pre, Here}(r);
+      optional_vector_apart(r, back.value, active) &&
+      optional_vector_apart(r, back.condition, active) ==> same{Pre, Here}(r);
     ensures gates: \result == PHIBAL_OK && kept_gates != \null ==> \forall real a; in{Pre}(v, a) ==>
       kept_numbers_held(kept_gates, active, kept, gates, mode, a, 0.0);
-    ensures gradients: \result == PHIBAL_OK && gate_gradient != \null ==> \forall real a, b;
+    ensures gradients: \result == PHIBAL_OK && back.value != \null ==> \forall real a, b;
       in{Pre}(v, a) && (mode == 2 ==> in{Pre}(v + 1, b)) ==>
-        kept_numbers_held(gate_gradient, active, kept, gradient, mode, a, b);
-    ensures conditions: \result == PHIBAL_OK && condition != \null ==> \forall real a, b;
+        kept_numbers_held(back.value, active, kept, gradient, mode, a, b);
+    ensures conditions: \result == PHIBAL_OK && back.condition != \null ==> \forall real a, b;
       in{Pre}(v, a) && (mode == 2 ==> in{Pre}(v + 2, b)) ==>
-        kept_absolutes_held(condition, active, kept, gradient, mode, a, b); */
+        kept_absolutes_held(back.condition, active, kept, gradient, mode, a, b); */
 static phibal_status token_results(int32_t active, int mode, const int32_t *kept,
                                    const float *gates, const float *gradient, phibal_enclosure *v,
-                                   phibal_enclosure *kept_gates, phibal_enclosure *gate_gradient,
-                                   phibal_enclosure *condition);
+                                   phibal_enclosure *kept_gates, phibal_reference_result back);
 
 /*@ requires 0 <= active && \valid_read(kept + (0 .. active - 1)) &&
       \valid_read(gates + (0 .. active - 1)) && kept_real(kept, gates, active);
-    requires gate_gradient != \null || condition != \null ==> gradient != \null;
+    requires back.value != \null || back.condition != \null ==> gradient != \null;
     requires gradient != \null ==>
       \valid_read(gradient + (0 .. active - 1)) && kept_real(kept, gradient, active);
     requires vector_output(v, 5);
-    requires kept_results_there(kept_gates, gate_gradient, condition, active);
+    requires kept_results_there(kept_gates, back.value, back.condition, active);
     requires optional_vectors_apart(v, 5, kept_gates, active) &&
-      optional_vectors_apart(v, 5, gate_gradient, active) &&
-      optional_vectors_apart(v, 5, condition, active);
+      optional_vectors_apart(v, 5, back.value, active) &&
+      optional_vectors_apart(v, 5, back.condition, active);
     terminates \true;
     exits \false;
-    assigns v[0 .. 4], kept_gates[0 .. active - 1], gate_gradient[0 .. active - 1],
-            condition[0 .. active - 1];
+    assigns v[0 .. 4], kept_gates[0 .. active - 1], back.value[0 .. active - 1],
+            back.condition[0 .. active - 1];
     ensures scratch: vector_output(v, 5);
     ensures to_gates: optional_vector(kept_gates, active);
-    ensures to_gradient: optional_vector(gate_gradient, active);
-    ensures to_condition: optional_vector(condition, active);
+    ensures to_gradient: optional_vector(back.value, active);
+    ensures to_condition: optional_vector(back.condition, active);
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, v, 5) &&
       optional_vector_apart(r, kept_gates, active) &&
-      optional_vector_apart(r, gate_gradient, active) &&
-      optional_vector_apart(r, condition, active) ==> same{Pre, Here}(r);
+      optional_vector_apart(r, back.value, active) &&
+      optional_vector_apart(r, back.condition, active) ==> same{Pre, Here}(r);
     ensures gates: \result == PHIBAL_OK && kept_gates != \null ==>
       kept_numbers_held(kept_gates, active, kept, gates,
                         kept_mode(renormalise ? 1 : 0, kept, gates, active),
                         kept_sum(kept, gates, active), 0.0);
-    ensures gradients: \result == PHIBAL_OK && gate_gradient != \null ==>
-      kept_numbers_held(gate_gradient, active, kept, gradient,
+    ensures gradients: \result == PHIBAL_OK && back.value != \null ==>
+      kept_numbers_held(back.value, active, kept, gradient,
                         kept_mode(renormalise ? 1 : 0, kept, gates, active),
                         kept_sum(kept, gates, active),
                         kept_offset(kept, gates, gradient, active));
-    ensures conditions: \result == PHIBAL_OK && condition != \null ==>
-      kept_absolutes_held(condition, active, kept, gradient,
+    ensures conditions: \result == PHIBAL_OK && back.condition != \null ==>
+      kept_absolutes_held(back.condition, active, kept, gradient,
                           kept_mode(renormalise ? 1 : 0, kept, gates, active),
                           kept_sum(kept, gates, active),
                           kept_offset_magnitude(kept, gates, gradient, active)); */
 static phibal_status token_gates(int32_t active, bool renormalise, const int32_t *kept,
                                  const float *gates, const float *gradient, phibal_enclosure *v,
-                                 phibal_enclosure *kept_gates, phibal_enclosure *gate_gradient,
-                                 phibal_enclosure *condition);
+                                 phibal_enclosure *kept_gates, phibal_reference_result back);
 
 #endif

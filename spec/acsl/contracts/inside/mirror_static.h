@@ -88,10 +88,10 @@ static phibal_status take_price(const phibal_reference_potential *phi, size_t n,
                                 const phibal_enclosure *mean, phibal_enclosure *next,
                                 phibal_enclosure *price);
 
-/*@ requires step_call(phi, n, m, loads, eta, next, price) && 1 <= n;
+/*@ requires step_call(phi, n, step.m, step.loads, step.eta, next, price) && 1 <= n;
     requires vector_output(mean, n) && output(t) && \separated(t, mean + (0 .. n - 1));
-    requires apart_from_step(mean, n, phi, n, m, loads, eta);
-    requires apart_from_step(t, 1, phi, n, m, loads, eta);
+    requires apart_from_step(mean, n, phi, n, step.m, step.loads, step.eta);
+    requires apart_from_step(t, 1, phi, n, step.m, step.loads, step.eta);
     requires \separated(mean + (0 .. n - 1), next + (0 .. n - 1));
     requires \separated(mean + (0 .. n - 1), price + (0 .. n - 1));
     requires \separated(t, next + (0 .. n - 1)) && \separated(t, price + (0 .. n - 1));
@@ -104,12 +104,10 @@ static phibal_status take_price(const phibal_reference_potential *phi, size_t n,
       vector_apart(r, mean, n) && vector_apart(r, next, n) && vector_apart(r, price, n) ==>
       same{Pre, Here}(r);
     ensures meaning: \result == PHIBAL_OK ==>
-      holds_step{Pre, Here}(phi, n, m, loads, eta, next, price); */
+      holds_step{Pre, Here}(phi, n, step.m, step.loads, step.eta, next, price); */
 static phibal_status ema_with(const phibal_reference_potential *phi, size_t n,
-                              const phibal_enclosure *m, const phibal_enclosure *loads,
-                              const phibal_enclosure *eta, phibal_enclosure *mean,
-                              phibal_enclosure *t, phibal_enclosure *next,
-                              phibal_enclosure *price);
+                              mirror_step step, phibal_enclosure *mean, phibal_enclosure *t,
+                              phibal_enclosure *next, phibal_enclosure *price);
 
 /*@ terminates \true;
     exits \false;
@@ -368,95 +366,99 @@ static phibal_status scale(phibal_enclosure *z, size_t n, const phibal_enclosure
     }
 */
 
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && direction != \null;
-    requires vector_input(target, n) && vector_input(direction, n) && input(start) && output(s);
-    requires vector_output(point, n) && vector_output(image, n);
-    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
-    requires \separated(point + (0 .. n - 1), start) && \separated(image + (0 .. n - 1), start);
-    requires \separated(point + (0 .. n - 1), s) && \separated(image + (0 .. n - 1), s);
-    requires \separated(point + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && w.direction != \null;
+    requires vector_input(goal.target, n) && vector_input(w.direction, n) && input(goal.start) &&
+      output(s);
+    requires vector_output(w.point, n) && vector_output(w.image, n);
+    requires \separated(w.point + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), phi) && \separated(w.image + (0 .. n - 1), phi);
+    requires \separated(w.point + (0 .. n - 1), goal.start) &&
+      \separated(w.image + (0 .. n - 1), goal.start);
+    requires \separated(w.point + (0 .. n - 1), s) && \separated(w.image + (0 .. n - 1), s);
+    requires \separated(w.point + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), w.direction + (0 .. n - 1));
     requires MPFR_PREC_MIN <= precision <= 0x10000000000;
     terminates \true;
     exits \false;
-    assigns *s, point[0 .. n - 1], image[0 .. n - 1];
-    ensures enclosure(s) && vector_output(point, n) && vector_output(image, n);
-    ensures only_with_vectors_written{Pre, Here}(s, point, n, image, n); */
+    assigns *s, w.point[0 .. n - 1], w.image[0 .. n - 1];
+    ensures enclosure(s) && vector_output(w.point, n) && vector_output(w.image, n);
+    ensures only_with_vectors_written{Pre, Here}(s, w.point, n, w.image, n); */
 static phibal_status search_ray(const phibal_reference_potential *phi, size_t n,
-                                const phibal_enclosure *target, const phibal_enclosure *direction,
-                                mpfr_prec_t precision, phibal_enclosure *point,
-                                phibal_enclosure *image, const phibal_enclosure *start,
+                                search_goal goal, mpfr_prec_t precision, search_work w,
                                 phibal_enclosure *s);
 
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
-    requires input(start) && vector_output(price, n) && output(s) && output(first);
-    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    requires direction != \null && \separated(s, first) && \separated(s, phi);
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(goal.target, n);
+    requires input(goal.start) && vector_output(price, n) && output(s) && output(first);
+    requires vector_output(w.point, n) && vector_output(w.image, n) &&
+      vector_output(w.direction, n);
+    requires w.direction != \null && \separated(s, first) && \separated(s, phi);
     requires \separated(first, phi);
-    requires \separated(s, start) && \separated(s, target + (0 .. n - 1));
-    requires \separated(first, start) && \separated(first, target + (0 .. n - 1));
+    requires \separated(s, goal.start) && \separated(s, goal.target + (0 .. n - 1));
+    requires \separated(first, goal.start) && \separated(first, goal.target + (0 .. n - 1));
     requires \separated(price + (0 .. n - 1), s) && \separated(price + (0 .. n - 1), first);
-    requires \separated(point + (0 .. n - 1), s) && \separated(point + (0 .. n - 1), first);
-    requires \separated(image + (0 .. n - 1), s) && \separated(image + (0 .. n - 1), first);
-    requires \separated(direction + (0 .. n - 1), s) && \separated(direction + (0 .. n - 1), first);
-    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
-    requires \separated(direction + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1),
-   start); requires \separated(point + (0 .. n - 1), target + (0 .. n - 1)); requires
-   \separated(image + (0 .. n - 1), target + (0 .. n - 1)); requires \separated(direction + (0 .. n
-   - 1), target + (0 .. n - 1)); requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), s) && \separated(w.point + (0 .. n - 1), first);
+    requires \separated(w.image + (0 .. n - 1), s) && \separated(w.image + (0 .. n - 1), first);
+    requires \separated(w.direction + (0 .. n - 1), s) &&
+      \separated(w.direction + (0 .. n - 1), first);
+    requires \separated(w.point + (0 .. n - 1), phi) && \separated(w.image + (0 .. n - 1), phi);
+    requires \separated(w.direction + (0 .. n - 1), phi) &&
+      \separated(w.direction + (0 .. n - 1), goal.start);
+    requires \separated(w.point + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.direction + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.point + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.direction + (0 .. n - 1));
     requires MPFR_PREC_MIN <= precision <= 0x10000000000;
     terminates \true;
     exits \false;
-    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1], *s,
-      *first;
+    assigns price[0 .. n - 1], w.point[0 .. n - 1], w.image[0 .. n - 1], w.direction[0 .. n - 1],
+      *s, *first;
     ensures vector_output(price, n) && enclosure(s) && enclosure(first);
-    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    ensures vector_output(w.point, n) && vector_output(w.image, n) && vector_output(w.direction, n);
     ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
-      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) &&
-      \separated(r, s) && \separated(r, first) ==> same{Pre, Here}(r); */
+      vector_apart(r, w.point, n) && vector_apart(r, w.image, n) &&
+      vector_apart(r, w.direction, n) && \separated(r, s) && \separated(r, first) ==>
+      same{Pre, Here}(r); */
 static phibal_status search_direction(const phibal_reference_potential *phi, size_t n,
-                                      const phibal_enclosure *target, const phibal_enclosure *start,
-                                      mpfr_prec_t precision, phibal_enclosure *price,
-                                      phibal_enclosure *point, phibal_enclosure *image,
-                                      phibal_enclosure *direction, phibal_enclosure *s,
-                                      phibal_enclosure *first);
+                                      search_goal goal, mpfr_prec_t precision,
+                                      phibal_enclosure *price, search_work w,
+                                      phibal_enclosure *s, phibal_enclosure *first);
 
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
-    requires input(start) && vector_output(price, n);
-    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    requires direction != \null;
-    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
-    requires \separated(direction + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1),
-   start); requires \separated(point + (0 .. n - 1), target + (0 .. n - 1)); requires
-   \separated(image + (0 .. n - 1), target + (0 .. n - 1)); requires \separated(direction + (0 .. n
-   - 1), target + (0 .. n - 1)); requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(goal.target, n);
+    requires input(goal.start) && vector_output(price, n);
+    requires vector_output(w.point, n) && vector_output(w.image, n) &&
+      vector_output(w.direction, n);
+    requires w.direction != \null;
+    requires \separated(w.point + (0 .. n - 1), phi) && \separated(w.image + (0 .. n - 1), phi);
+    requires \separated(w.direction + (0 .. n - 1), phi) &&
+      \separated(w.direction + (0 .. n - 1), goal.start);
+    requires \separated(w.point + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.direction + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.point + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.direction + (0 .. n - 1));
     requires MPFR_PREC_MIN <= precision <= 0x10000000000;
     terminates \true;
     exits \false;
-    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1];
+    assigns price[0 .. n - 1], w.point[0 .. n - 1], w.image[0 .. n - 1], w.direction[0 .. n - 1];
     ensures vector_output(price, n);
-    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    ensures vector_output(w.point, n) && vector_output(w.image, n) && vector_output(w.direction, n);
     ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
-      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) ==>
-      same{Pre, Here}(r); */
+      vector_apart(r, w.point, n) && vector_apart(r, w.image, n) &&
+      vector_apart(r, w.direction, n) ==> same{Pre, Here}(r); */
 static phibal_status search_renyi(const phibal_reference_potential *phi, size_t n,
-                                  const phibal_enclosure *target, const phibal_enclosure *start,
-                                  mpfr_prec_t precision, phibal_enclosure *price,
-                                  phibal_enclosure *point, phibal_enclosure *image,
-                                  phibal_enclosure *direction);
+                                  search_goal goal, mpfr_prec_t precision, phibal_enclosure *price,
+                                  search_work w);
 
 /*@ requires \valid_read(phi) && input(&phi->parameter);
     terminates \true;
@@ -478,42 +480,41 @@ static phibal_status require_strictly_convex(const phibal_reference_potential *p
       MPFR_PREC_MIN <= precision <= MOST_BITS && steepness <= MOST_BITS; */
 static phibal_status check_bits(mpfr_prec_t precision, mpfr_prec_t steepness);
 
-/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
-    requires vector_input(start, n) && vector_output(price, n) && direction != \null;
-    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    requires \separated(price + (0 .. n - 1), phi) && \separated(point + (0 .. n - 1), phi);
-    requires \separated(image + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1), phi);
-    requires \separated(price + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(direction + (0 .. n - 1), target + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(direction + (0 .. n - 1), start + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(goal.target, n);
+    requires vector_input(goal.start, n) && vector_output(price, n) && w.direction != \null;
+    requires vector_output(w.point, n) && vector_output(w.image, n) &&
+      vector_output(w.direction, n);
+    requires \separated(price + (0 .. n - 1), phi) && \separated(w.point + (0 .. n - 1), phi);
+    requires \separated(w.image + (0 .. n - 1), phi) && \separated(w.direction + (0 .. n - 1), phi);
+    requires \separated(price + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(w.direction + (0 .. n - 1), goal.target + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), goal.start + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), goal.start + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), goal.start + (0 .. n - 1));
+    requires \separated(w.direction + (0 .. n - 1), goal.start + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.point + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), w.direction + (0 .. n - 1));
     requires MPFR_PREC_MIN <= precision <= 0x10000000000;
     terminates \true;
     exits \false;
-    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1];
+    assigns price[0 .. n - 1], w.point[0 .. n - 1], w.image[0 .. n - 1], w.direction[0 .. n - 1];
     ensures vector_output(price, n);
-    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    ensures vector_output(w.point, n) && vector_output(w.image, n) && vector_output(w.direction, n);
     ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
-      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) ==>
-      same{Pre, Here}(r);
+      vector_apart(r, w.point, n) && vector_apart(r, w.image, n) &&
+      vector_apart(r, w.direction, n) ==> same{Pre, Here}(r);
     ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, b, q;
-      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(target + e, b) &&
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(goal.target + e, b) &&
       solves_step(\old(phi->id), a, b, q) ==> in(price + e, q); */
 static phibal_status search_price(const phibal_reference_potential *phi, size_t n,
-                                  const phibal_enclosure *target, const phibal_enclosure *start,
-                                  mpfr_prec_t precision, phibal_enclosure *price,
-                                  phibal_enclosure *point, phibal_enclosure *image,
-                                  phibal_enclosure *direction);
+                                  search_goal goal, mpfr_prec_t precision, phibal_enclosure *price,
+                                  search_work w);
 
 /*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(found, n);
     requires vector_output(next, n) && vector_output(price, n);
@@ -534,56 +535,56 @@ static phibal_status take_loads(const phibal_reference_potential *phi, size_t n,
                                 const phibal_enclosure *found, phibal_enclosure *next,
                                 phibal_enclosure *price);
 
-/*@ requires step_inputs(phi, n, m, loads, eta) && 1 <= n && direction != \null;
+/*@ requires step_inputs(phi, n, step.m, step.loads, step.eta) && 1 <= n && w.direction != \null;
     requires vector_output(start, n) && vector_output(target, n) && vector_output(found, n);
-    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
-    requires apart_from_step(start, n, phi, n, m, loads, eta);
-    requires apart_from_step(target, n, phi, n, m, loads, eta);
-    requires apart_from_step(found, n, phi, n, m, loads, eta);
-    requires apart_from_step(point, n, phi, n, m, loads, eta);
-    requires apart_from_step(image, n, phi, n, m, loads, eta);
-    requires apart_from_step(direction, n, phi, n, m, loads, eta);
+    requires vector_output(w.point, n) && vector_output(w.image, n) &&
+      vector_output(w.direction, n);
+    requires apart_from_step(start, n, phi, n, step.m, step.loads, step.eta);
+    requires apart_from_step(target, n, phi, n, step.m, step.loads, step.eta);
+    requires apart_from_step(found, n, phi, n, step.m, step.loads, step.eta);
+    requires apart_from_step(w.point, n, phi, n, step.m, step.loads, step.eta);
+    requires apart_from_step(w.image, n, phi, n, step.m, step.loads, step.eta);
+    requires apart_from_step(w.direction, n, phi, n, step.m, step.loads, step.eta);
     requires \separated(start + (0 .. n - 1), target + (0 .. n - 1));
     requires \separated(start + (0 .. n - 1), found + (0 .. n - 1));
-    requires \separated(start + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(start + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(start + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(start + (0 .. n - 1), w.point + (0 .. n - 1));
+    requires \separated(start + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(start + (0 .. n - 1), w.direction + (0 .. n - 1));
     requires \separated(target + (0 .. n - 1), found + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(target + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(found + (0 .. n - 1), point + (0 .. n - 1));
-    requires \separated(found + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(found + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
-    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
-    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), w.point + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(found + (0 .. n - 1), w.point + (0 .. n - 1));
+    requires \separated(found + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(found + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.image + (0 .. n - 1));
+    requires \separated(w.point + (0 .. n - 1), w.direction + (0 .. n - 1));
+    requires \separated(w.image + (0 .. n - 1), w.direction + (0 .. n - 1));
     requires MPFR_PREC_MIN <= precision <= 0x10000000000;
     terminates \true;
     exits \false;
-    assigns start[0 .. n - 1], target[0 .. n - 1], found[0 .. n - 1], point[0 .. n - 1],
-      image[0 .. n - 1], direction[0 .. n - 1];
+    assigns start[0 .. n - 1], target[0 .. n - 1], found[0 .. n - 1], w.point[0 .. n - 1],
+      w.image[0 .. n - 1], w.direction[0 .. n - 1];
     ensures vector_output(start, n) && vector_output(target, n) && vector_output(found, n);
-    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    ensures vector_output(w.point, n) && vector_output(w.image, n) && vector_output(w.direction, n);
     ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, start, n) &&
-      vector_apart(r, target, n) && vector_apart(r, found, n) && vector_apart(r, point, n) &&
-      vector_apart(r, image, n) && vector_apart(r, direction, n) ==> same{Pre, Here}(r);
+      vector_apart(r, target, n) && vector_apart(r, found, n) && vector_apart(r, w.point, n) &&
+      vector_apart(r, w.image, n) && vector_apart(r, w.direction, n) ==> same{Pre, Here}(r);
     ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, h, x, y; 0 <= e < n &&
-      step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+      step_member{Pre}(phi, step.m + e, step.loads + e, step.eta, a, h, x, y) ==>
       price_exists(\old(phi->id), a, x) &&
       (\forall real q; load_exists(\old(phi->id), a, q) &&
         load_of(\old(phi->id), a, q) == step_target(\old(phi->id), a, h, x, y) ==>
         in(found + e, q)); */
 static phibal_status find_price(const phibal_reference_potential *phi, size_t n,
-                                const phibal_enclosure *m, const phibal_enclosure *loads,
-                                const phibal_enclosure *eta, mpfr_prec_t precision,
-                                phibal_enclosure *start, phibal_enclosure *target,
-                                phibal_enclosure *found, phibal_enclosure *point,
-                                phibal_enclosure *image, phibal_enclosure *direction);
+                                mirror_step step, mpfr_prec_t precision, phibal_enclosure *start,
+                                phibal_enclosure *target, phibal_enclosure *found,
+                                search_work w);
 
-/*@ requires step_call(phi, n, m, loads, eta, next, price) && 1 <= n && t != \null;
-    requires \forall real h; in(eta, h) ==> 0.0 < h;
-    requires vector_output(t, 6 * n) && apart_from_step(t, 6 * n, phi, n, m, loads, eta);
+/*@ requires step_call(phi, n, step.m, step.loads, step.eta, next, price) && 1 <= n && t != \null;
+    requires \forall real h; in(step.eta, h) ==> 0.0 < h;
+    requires vector_output(t, 6 * n) &&
+      apart_from_step(t, 6 * n, phi, n, step.m, step.loads, step.eta);
     requires \separated(t + (0 .. 6 * n - 1), next + (0 .. n - 1));
     requires \separated(t + (0 .. 6 * n - 1), price + (0 .. n - 1));
     requires MPFR_PREC_MIN <= precision <= 0x10000000000;
@@ -594,13 +595,11 @@ static phibal_status find_price(const phibal_reference_potential *phi, size_t n,
     ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 6 * n) &&
       vector_apart(r, next, n) && vector_apart(r, price, n) ==> same{Pre, Here}(r);
     ensures argmax: \result == PHIBAL_OK ==>
-      holds_argmax{Pre, Here}(phi, n, m, loads, eta, next, price);
+      holds_argmax{Pre, Here}(phi, n, step.m, step.loads, step.eta, next, price);
     ensures step: \result == PHIBAL_OK ==>
-      holds_step{Pre, Here}(phi, n, m, loads, eta, next, price); */
+      holds_step{Pre, Here}(phi, n, step.m, step.loads, step.eta, next, price); */
 static phibal_status argmax_with(const phibal_reference_potential *phi, size_t n,
-                                 const phibal_enclosure *m, const phibal_enclosure *loads,
-                                 const phibal_enclosure *eta, mpfr_prec_t precision,
-                                 phibal_enclosure *t, phibal_enclosure *next,
-                                 phibal_enclosure *price);
+                                 mirror_step step, mpfr_prec_t precision, phibal_enclosure *t,
+                                 phibal_enclosure *next, phibal_enclosure *price);
 
 #endif

@@ -51,14 +51,15 @@ static phibal_status selected_weights(phibal_reference_token *t, const phibal_ro
                                       const float *logits, float reference, int32_t active,
                                       const int32_t *experts, phibal_enclosure *part);
 
-/*@ requires token_scratch(t) && \valid_read(router) && \is_finite(row) && \is_finite(reference);
+/*@ requires token_scratch(t) && \valid_read(router);
+    requires \is_finite(row.reference) && \is_finite(reference);
     requires 0 <= active && \valid_read(experts + (0 .. active - 1));
     requires \forall integer s; 0 <= s < active ==>
       \valid_read(logits + experts[s]) && \is_finite(logits[experts[s]]);
     requires vector_output(part, active) &&
              (\forall integer s; 0 <= s < active ==> \separated(t, part + s));
     requires \forall integer s; 0 <= s < active ==>
-      input(weight + experts[s]) && vector_apart(weight + experts[s], part, active);
+      input(row.weight + experts[s]) && vector_apart(row.weight + experts[s], part, active);
     terminates \true;
     exits \false;
     assigns part[0 .. active - 1], t->factor, t->term;
@@ -66,15 +67,16 @@ static phibal_status selected_weights(phibal_reference_token *t, const phibal_ro
     ensures frame: only_weights_written{Pre, Here}(t, part, active);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures weights: \result == PHIBAL_OK &&
-      ((real)row == (real)reference ==> \forall integer s; 0 <= s < active ==>
-         in{Pre}(weight + experts[s], times(logit_weight(router->gate, (real)logits[experts[s]]),
-                                            shrink((real)row)))) ==>
+      ((real)row.reference == (real)reference ==> \forall integer s; 0 <= s < active ==>
+         in{Pre}(row.weight + experts[s],
+                 times(logit_weight(router->gate, (real)logits[experts[s]]),
+                       shrink((real)row.reference)))) ==>
       \forall integer s; 0 <= s < active ==>
         in(part + s, times(logit_weight(router->gate, (real)logits[experts[s]]),
                            shrink((real)reference))); */
 static phibal_status gates_weights(phibal_reference_token *t, const phibal_router *router,
-                                   const float *logits, float row, float reference, int32_t active,
-                                   const int32_t *experts, const phibal_enclosure *weight,
+                                   const float *logits, float reference, int32_t active,
+                                   const int32_t *experts, row_weights row,
                                    phibal_enclosure *part);
 
 /*@ requires token_ready(t) && \valid_read(router) && \is_finite(row) && \is_finite(reference);

@@ -108,28 +108,29 @@ static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_r
                                        phibal_enclosure *condition);
 
 /*@ requires token_scratch(t) && \valid_read(router);
-    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
-    requires weight_input(t, gradient, condition, weight);
+    requires gradient_places(t, gradient.value, gradient.condition) && 0 <= e < t->experts;
+    requires weight_input(t, gradient.value, gradient.condition, weight);
     requires \is_finite(x) && \is_finite(scale) && \is_finite(logit);
     terminates \true;
     exits \false;
-    assigns gradient[e], condition[e], t->factor, t->term, t->total;
+    assigns gradient.value[e], gradient.condition[e], t->factor, t->term, t->total;
     ensures scratch: token_scratch(t);
-    ensures places: gradient_places(t, gradient, condition);
-    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
-    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
+    ensures places: gradient_places(t, gradient.value, gradient.condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient.value, gradient.condition);
+    ensures others: others_kept{Pre, Here}(t, gradient.value, gradient.condition, e);
     ensures kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
     ensures value: \result == PHIBAL_OK ==> \forall real g, w, b;
-      in{Pre}(gradient + e, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
-        in(gradient + e,
+      in{Pre}(gradient.value + e, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
+        in(gradient.value + e,
            g + centred_term(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
     ensures terms: \result == PHIBAL_OK ==> \forall real c, w, b;
-      in{Pre}(condition + e, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
-        in(condition + e, c + centred_magnitude(gate_slope(router->gate, (real)scale, w,
-                                                           (real)logit), (real)x, b)); */
+      in{Pre}(gradient.condition + e, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
+        in(gradient.condition + e,
+           c + centred_magnitude(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x,
+                                 b)); */
 static phibal_status gradient_add_slot_at(phibal_reference_token *t, const phibal_router *router,
                                           const phibal_enclosure *weight, float x, double scale,
-                                          float logit, int32_t e, phibal_enclosure *gradient,
-                                          phibal_enclosure *condition);
+                                          float logit, int32_t e,
+                                          phibal_reference_result gradient);
 
 #endif

@@ -86,33 +86,31 @@ phibal_status router_gradient_mean(phibal_reference_token *t, int32_t n,
   }
 */
 
-/*@ requires token_scratch(t) && \valid_read(router) && 0 <= n && slots(experts, n);
-    requires gradient_places(t, gradient, condition);
-    requires \forall integer i; 0 <= i < n ==>
-      weight_input(t, gradient, condition, weight + i);
-    requires \valid_read(x + (0 .. n - 1)) && finite_floats(x, n) && \is_finite(scale);
+/*@ requires token_scratch(t) && \valid_read(router) && 0 <= s.n && slots(s.experts, s.n);
+    requires gradient_places(t, gradient.value, gradient.condition);
+    requires \forall integer i; 0 <= i < s.n ==>
+      weight_input(t, gradient.value, gradient.condition, s.weight + i);
+    requires \valid_read(s.x + (0 .. s.n - 1)) && finite_floats(s.x, s.n) && \is_finite(scale);
     requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
-    requires \forall integer i; 0 <= i < n ==> 0 <= slot_expert(experts, i) < t->experts;
+    requires \forall integer i; 0 <= i < s.n ==> 0 <= slot_expert(s.experts, i) < t->experts;
     terminates \true;
     exits \false;
-    assigns gradient[0 .. t->experts - 1], condition[0 .. t->experts - 1], t->mean, t->magnitude,
-            t->term, t->factor, t->total;
-    ensures token_scratch(t) && gradient_places(t, gradient, condition);
+    assigns gradient.value[0 .. t->experts - 1], gradient.condition[0 .. t->experts - 1], t->mean,
+            t->magnitude, t->term, t->factor, t->total;
+    ensures token_scratch(t) && gradient_places(t, gradient.value, gradient.condition);
     ensures same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
-    ensures only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures only_gradient_written{Pre, Here}(t, gradient.value, gradient.condition);
     ensures value: \result == PHIBAL_OK ==> \forall sequence w, integer e;
-      members{Pre}(weight, n, w) && 0 <= e < t->experts ==>
-      gained{Pre, Here}(gradient + e, centred_gain{Pre}(router->gate, logits, experts, w, x,
-        (real)scale, weighted_mean{Pre}(w, x, n), n, e));
+      members{Pre}(s.weight, s.n, w) && 0 <= e < t->experts ==>
+      gained{Pre, Here}(gradient.value + e, centred_gain{Pre}(router->gate, logits, s.experts, w,
+        s.x, (real)scale, weighted_mean{Pre}(w, s.x, s.n), s.n, e));
     ensures terms: \result == PHIBAL_OK ==> \forall sequence w, integer e;
-      members{Pre}(weight, n, w) && 0 <= e < t->experts ==>
-      gained{Pre, Here}(condition + e, centred_gain_magnitude{Pre}(router->gate, logits, experts, w,
-        x, (real)scale, weighted_magnitude{Pre}(w, x, n), n, e)); */
+      members{Pre}(s.weight, s.n, w) && 0 <= e < t->experts ==>
+      gained{Pre, Here}(gradient.condition + e, centred_gain_magnitude{Pre}(router->gate, logits,
+        s.experts, w, s.x, (real)scale, weighted_magnitude{Pre}(w, s.x, s.n), s.n, e)); */
 phibal_status router_gradient_add_slots(phibal_reference_token *t, const phibal_router *router,
-                                        int32_t n, const int32_t *experts,
-                                        const phibal_enclosure *weight, const float *x,
-                                        double scale, const float *logits,
-                                        phibal_enclosure *gradient, phibal_enclosure *condition);
+                                        gradient_slots s, double scale, const float *logits,
+                                        phibal_reference_result gradient);
 
 /*@ requires token_ready(t) && \valid_read(router) && \is_finite(router->scale);
     requires selected_experts(experts, t->active, t->experts);
