@@ -249,10 +249,9 @@ REFUSE(phibal_reference_token_backward,
         double z_scale),
        (token, router, logits, experts, gate_gradient, price, price_scale, z_scale))
 THREADS(phibal_reference_loads,
-        (const phibal_router *router, int64_t tokens, const float *logits, const float *bias,
-         const uint8_t *mask, mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
-         int64_t *counted),
-        (router, tokens, logits, bias, mask, precision, mean, count, counted))
+        (phibal_reference_batch batch, int64_t tokens, mpfr_prec_t precision,
+         phibal_enclosure *mean, int64_t *count, int64_t *counted),
+        (batch, tokens, precision, mean, count, counted))
 REFUSE(phibal_reference_frequency,
        (int32_t experts, int32_t active, int64_t tokens, const int64_t *count,
         phibal_enclosure *frequency),
@@ -282,10 +281,9 @@ PRECISE(phibal_reference_frequency_centred,
         (int32_t experts, const float *frequency, mpfr_prec_t precision, phibal_enclosure *centred),
         (experts, frequency, precision, centred))
 PRECISE(phibal_reference_sequence_loss,
-        (const phibal_router *router, int64_t sequences, int64_t length, const float *logits,
-         const float *bias, const uint8_t *mask, double alpha, mpfr_prec_t precision,
-         phibal_enclosure *loss),
-        (router, sequences, length, logits, bias, mask, alpha, precision, loss))
+        (phibal_reference_batch batch, int64_t sequences, int64_t length, double alpha,
+         mpfr_prec_t precision, phibal_enclosure *loss),
+        (batch, sequences, length, alpha, precision, loss))
 PRECISE(phibal_reference_z_loss,
         (int64_t tokens, double coefficient, const float *logsumexp, const uint8_t *mask,
          mpfr_prec_t precision, phibal_enclosure *loss),

@@ -263,7 +263,7 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_token_forward(0, 0, 0, 0));
   REFUSED(phibal_reference_token_select(0, 0, 0, 0));
   REFUSED(phibal_reference_token_backward(0, 0, 0, 0, 0, 0, 0, 0));
-  REFUSED(phibal_reference_loads(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_loads((phibal_reference_batch){0}, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_frequency(0, 0, 0, 0, 0));
   REFUSED(phibal_reference_ema(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_price(0, 0, 0, 0, 0, 0));
@@ -271,7 +271,7 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_balance_loss(0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_switch_loss(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_frequency_centred(0, 0, 0, 0));
-  REFUSED(phibal_reference_sequence_loss(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_sequence_loss((phibal_reference_batch){0}, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_z_loss(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_loss_free_update(0, 0, 0, 0, 0));
   REFUSED(phibal_reference_quantile_required(0, 0, 0, 0, 0, 0));
@@ -353,7 +353,7 @@ Test(entries, another_range_in_a_thread) {
   if (omp_get_thread_num() == 1) mpfr_set_emax(16);
   const phibal_reference_result none = {0};
   const char *where = "in thread 1", *why = "in a thread of OpenMP";
-  REFUSED(phibal_reference_loads(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_loads((phibal_reference_batch){0}, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_product(0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_ffn_forward(0, 0, 0, 0, 0, 0, 0, none, none, none, none));
   REFUSED(phibal_reference_ffn_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
@@ -390,14 +390,14 @@ Test(entries, too_precise) {
                                        &rounded));
     TOO_PRECISE(phibal_reference_token_init(0, 0, 0, p));
     TOO_PRECISE(phibal_reference_mirror_argmax(0, 0, 0, 0, 0, p, 0, 0));
-    TOO_PRECISE(phibal_reference_loads(0, 0, 0, 0, 0, p, 0, 0, 0));
+    TOO_PRECISE(phibal_reference_loads((phibal_reference_batch){0}, 0, p, 0, 0, 0));
     TOO_PRECISE(phibal_reference_ema(0, 0, 0, 0, p, 0));
     TOO_PRECISE(phibal_reference_price(0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_price_centred(0, 0, 0, p, 0, 0, 0));
     TOO_PRECISE(phibal_reference_balance_loss(0, 0, 0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_switch_loss(0, 0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_frequency_centred(0, 0, p, 0));
-    TOO_PRECISE(phibal_reference_sequence_loss(0, 0, 0, 0, 0, 0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_sequence_loss((phibal_reference_batch){0}, 0, 0, 0, p, 0));
     TOO_PRECISE(phibal_reference_z_loss(0, 0, 0, 0, p, 0));
     TOO_PRECISE(phibal_reference_product(0, 0, 0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_activation(0, 0, p, 0, 0, 0));

@@ -130,34 +130,38 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
                                               const float *price, double price_scale,
                                               double z_scale);
 
-/*@ requires router == \null || \valid_read(router);
-    requires router != \null ==> \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
-    requires router != \null && logits != \null && 0 <= tokens &&
-      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-        token_rows(logits, mask, tokens, router->experts);
-    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid_read(bias + (0 .. router->experts - 1));
-    requires router != \null && mean != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      vector_output(mean, router->experts) && vector_in_use(mean, router->experts);
-    requires router != \null && count != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid(count + (0 .. router->experts - 1)) &&
-      \separated(count + (0 .. router->experts - 1), count_heap + (0 .. COUNT_HEAP_SIZE - 1));
+/*@ requires batch.router == \null || \valid_read(batch.router);
+    requires batch.router != \null ==>
+      \separated(batch.router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires batch.router != \null && batch.logits != \null && 0 <= tokens &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        token_rows(batch.logits, batch.mask, tokens, batch.router->experts);
+    requires batch.router != \null && batch.bias != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        \valid_read(batch.bias + (0 .. batch.router->experts - 1));
+    requires batch.router != \null && mean != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        vector_output(mean, batch.router->experts) && vector_in_use(mean, batch.router->experts);
+    requires batch.router != \null && count != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        \valid(count + (0 .. batch.router->experts - 1)) &&
+        \separated(count + (0 .. batch.router->experts - 1),
+                   count_heap + (0 .. COUNT_HEAP_SIZE - 1));
     requires counted == \null ||
       (\valid(counted) && \separated(counted, count_heap + (0 .. COUNT_HEAP_SIZE - 1)));
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
-    assigns mean[0 .. router->experts - 1], count[0 .. router->experts - 1], *counted,
+    assigns mean[0 .. batch.router->experts - 1], count[0 .. batch.router->experts - 1], *counted,
             LOADS_ALLOCATED;
     ensures still_in_use{Pre, Here};
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      sums_apart(r, mean, \old(router->experts)) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> router != \null && 0 <= tokens &&
-      1 <= router->active <= router->experts <= PHIBAL_MAX_EXPERTS;
-    ensures router != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      sums_ready(mean, router->experts); */
-phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
-                                     const float *logits, const float *bias, const uint8_t *mask,
+      sums_apart(r, mean, \old(batch.router->experts)) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> batch.router != \null && 0 <= tokens &&
+      1 <= batch.router->active <= batch.router->experts <= PHIBAL_MAX_EXPERTS;
+    ensures batch.router != \null && 1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+      sums_ready(mean, batch.router->experts); */
+phibal_status phibal_reference_loads(phibal_reference_batch batch, int64_t tokens,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
                                      int64_t *counted);
 
@@ -321,13 +325,15 @@ phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const 
 phibal_status phibal_reference_frequency_centred(int32_t experts, const float *frequency,
                                                  mpfr_prec_t precision, phibal_enclosure *centred);
 
-/*@ requires router == \null || \valid_read(router);
-    requires router != \null ==> \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
-    requires router != \null && logits != \null && 0 < sequences && 0 < length &&
-      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-        token_rows(logits, mask, sequences * length, router->experts);
-    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid_read(bias + (0 .. router->experts - 1));
+/*@ requires batch.router == \null || \valid_read(batch.router);
+    requires batch.router != \null ==>
+      \separated(batch.router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires batch.router != \null && batch.logits != \null && 0 < sequences && 0 < length &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        token_rows(batch.logits, batch.mask, sequences * length, batch.router->experts);
+    requires batch.router != \null && batch.bias != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        \valid_read(batch.bias + (0 .. batch.router->experts - 1));
     requires loss != \null ==> output(loss) && in_use(loss);
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
@@ -335,12 +341,11 @@ phibal_status phibal_reference_frequency_centred(int32_t experts, const float *f
     assigns *loss, LOADS_ALLOCATED;
     ensures still_in_use{Pre, Here} && kept{Pre, Here}(loss);
     ensures optional(loss);
-    ensures \result == PHIBAL_OK ==> router != \null && loss != \null && 0 <= sequences &&
-      0 <= length && 1 <= router->experts <= PHIBAL_MAX_EXPERTS && \is_finite(alpha); */
-phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_t sequences,
-                                             int64_t length, const float *logits, const float *bias,
-                                             const uint8_t *mask, double alpha,
-                                             mpfr_prec_t precision, phibal_enclosure *loss);
+    ensures \result == PHIBAL_OK ==> batch.router != \null && loss != \null && 0 <= sequences &&
+      0 <= length && 1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS && \is_finite(alpha); */
+phibal_status phibal_reference_sequence_loss(phibal_reference_batch batch, int64_t sequences,
+                                             int64_t length, double alpha, mpfr_prec_t precision,
+                                             phibal_enclosure *loss);
 
 /*@ requires 0 <= tokens && logsumexp != \null ==> \valid_read(logsumexp + (0 .. tokens - 1));
     requires 0 <= tokens && mask != \null ==> \valid_read(mask + (0 .. tokens - 1));

@@ -80,13 +80,20 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
                                               const float *price, double price_scale,
                                               double z_scale);
 
+/* A batch of tokens and what selects their experts: logits [T][E], bias [E] or null; mask [T], 0
+   for padding, null where all tokens count. */
+typedef struct phibal_reference_batch {
+  const phibal_router *router;
+  const float *logits, *bias;
+  const uint8_t *mask;
+} phibal_reference_batch;
+
 /* (R6), (R7) over a batch, with OpenMP over tokens; the same enclosures for any number of threads.
      mean    [E] (R6): P_e, the mean probability over the unmasked tokens; may be null
      count   [E] out: unmasked tokens whose selection holds e; may be null
      counted     out: unmasked tokens
    With no unmasked token the means are PHIBAL_ERROR_ARGUMENT. */
-phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
-                                     const float *logits, const float *bias, const uint8_t *mask,
+phibal_status phibal_reference_loads(phibal_reference_batch batch, int64_t tokens,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
                                      int64_t *counted);
 
@@ -133,10 +140,9 @@ phibal_status phibal_reference_frequency_centred(int32_t experts, const float *f
 /* (L4) alpha E sum_b (n_b / n) sum_e f_be P_be from the logits: sequence b is tokens b length ..
    (b+1) length - 1, of which n_b are unmasked, n in all; f and P are those of its unmasked tokens.
    (Equal n_b: the plain mean over sequences.) n = 0 gives 0. */
-phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_t sequences,
-                                             int64_t length, const float *logits, const float *bias,
-                                             const uint8_t *mask, double alpha,
-                                             mpfr_prec_t precision, phibal_enclosure *loss);
+phibal_status phibal_reference_sequence_loss(phibal_reference_batch batch, int64_t sequences,
+                                             int64_t length, double alpha, mpfr_prec_t precision,
+                                             phibal_enclosure *loss);
 
 /* (L5) coefficient / n sum_t logsumexp_t^2 over the n unmasked tokens; n = 0 gives 0. */
 phibal_status phibal_reference_z_loss(int64_t tokens, double coefficient, const float *logsumexp,
