@@ -366,17 +366,13 @@ THREADS(phibal_reference_ffn_backward,
          const phibal_reference_ffn_gradients *gradients),
         (ffn, rows, x, w_gate, w_up, w_down, a, b, h, y_gradient, precision, gradients))
 PRECISE(phibal_reference_combine,
-        (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
-         const float *expert_output, const float *before, mpfr_prec_t precision,
-         phibal_enclosure *y, phibal_enclosure *condition),
-        (tokens, active, width, row, gates, expert_output, before, precision, y, condition))
+        (phibal_reference_combination c, const float *before, mpfr_prec_t precision,
+         phibal_reference_result y),
+        (c, before, precision, y))
 PRECISE(phibal_reference_combine_backward,
-        (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
-         const float *expert_output, const float *y_gradient, mpfr_prec_t precision,
-         phibal_enclosure *expert_gradient, phibal_enclosure *gate_gradient,
-         phibal_enclosure *gate_condition),
-        (tokens, active, width, row, gates, expert_output, y_gradient, precision, expert_gradient,
-         gate_gradient, gate_condition))
+        (phibal_reference_combination c, const float *y_gradient, mpfr_prec_t precision,
+         phibal_enclosure *expert_gradient, phibal_reference_result gate_gradient),
+        (c, y_gradient, precision, expert_gradient, gate_gradient))
 PRECISE(phibal_reference_maxvio_counts,
         (int32_t experts, const int64_t *count, mpfr_prec_t precision, phibal_enclosure *maxvio),
         (experts, count, precision, maxvio))

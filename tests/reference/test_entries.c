@@ -290,8 +290,10 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_activation(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_ffn_forward(0, 0, 0, 0, 0, 0, 0, none, none, none, none));
   REFUSED(phibal_reference_ffn_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-  REFUSED(phibal_reference_combine(0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-  REFUSED(phibal_reference_combine_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_combine((phibal_reference_combination){0}, 0, 0,
+                                   (phibal_reference_result){0}));
+  REFUSED(phibal_reference_combine_backward((phibal_reference_combination){0}, 0, 0, 0,
+                                            (phibal_reference_result){0}));
   REFUSED(phibal_reference_maxvio_counts(0, 0, 0, 0));
   REFUSED(phibal_reference_maxvio_mean(0, 0, 0, 0));
   REFUSED(phibal_reference_gini(0, 0, 0, 0));
@@ -403,8 +405,10 @@ Test(entries, too_precise) {
     TOO_PRECISE(phibal_reference_activation(0, 0, p, 0, 0, 0));
     TOO_PRECISE(phibal_reference_ffn_forward(0, 0, 0, 0, 0, 0, p, none, none, none, none));
     TOO_PRECISE(phibal_reference_ffn_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, p, 0));
-    TOO_PRECISE(phibal_reference_combine(0, 0, 0, 0, 0, 0, 0, p, 0, 0));
-    TOO_PRECISE(phibal_reference_combine_backward(0, 0, 0, 0, 0, 0, 0, p, 0, 0, 0));
+    TOO_PRECISE(phibal_reference_combine((phibal_reference_combination){0}, 0, p,
+                                         (phibal_reference_result){0}));
+    TOO_PRECISE(phibal_reference_combine_backward((phibal_reference_combination){0}, 0, p, 0,
+                                                  (phibal_reference_result){0}));
     TOO_PRECISE(phibal_reference_maxvio_counts(0, 0, p, 0));
     TOO_PRECISE(phibal_reference_maxvio_mean(0, 0, p, 0));
     TOO_PRECISE(phibal_reference_gini(0, 0, p, 0));

@@ -220,25 +220,29 @@ phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows,
                                             mpfr_prec_t precision,
                                             const phibal_reference_ffn_gradients *gradients);
 
+/* What a combine sums: row[t k + s], -1 for padding, is the row of expert_output [..][d] that slot
+   s of token t has, row [T][k]; gates [T][k]. */
+typedef struct phibal_reference_combination {
+  int64_t tokens;
+  int32_t active;
+  int64_t width;
+  const int64_t *row;
+  const float *gates, *expert_output;
+} phibal_reference_combination;
+
 /* (E4) y[T][d] = before[T][d] + sum_s gates[t][s] expert_output[row[t k + s]][d]; padded slots
-   (row -1) contribute nothing. condition = |before| + sum |gates| |expert_output|. `before` null:
+   contribute nothing. The condition is |before| + sum |gates| |expert_output|. `before` null:
    0. With gates null (all 1) and x' for before this is (E1b), the gather's backward. */
-phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t width,
-                                       const int64_t *row, const float *gates,
-                                       const float *expert_output, const float *before,
-                                       mpfr_prec_t precision, phibal_enclosure *y,
-                                       phibal_enclosure *condition);
+phibal_status phibal_reference_combine(phibal_reference_combination c, const float *before,
+                                       mpfr_prec_t precision, phibal_reference_result y);
 
 /* (E5) expert_gradient[row[t k + s]] = gates[t][s] y_gradient[t]; gate_gradient[t][s] =
-   <y_gradient[t], expert_output[row]>, 0 for padding; gate_condition the sum of |terms|. Outputs
+   <y_gradient[t], expert_output[row]>, 0 for padding; its condition is the sum of |terms|. Outputs
    may be null. No two slots have the same row. */
-phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, int64_t width,
-                                                const int64_t *row, const float *gates,
-                                                const float *expert_output, const float *y_gradient,
-                                                mpfr_prec_t precision,
+phibal_status phibal_reference_combine_backward(phibal_reference_combination c,
+                                                const float *y_gradient, mpfr_prec_t precision,
                                                 phibal_enclosure *expert_gradient,
-                                                phibal_enclosure *gate_gradient,
-                                                phibal_enclosure *gate_condition);
+                                                phibal_reference_result gate_gradient);
 
 /* Metrics. */
 
