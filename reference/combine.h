@@ -5,8 +5,7 @@
 #include "expert.h"
 
 /* The shape makes sense, no argument that is needed is null, the slots' rows are finite. */
-phibal_status reference_combine_check(const char *name, int64_t tokens, int32_t active,
-                                      int64_t width, const int64_t *row, const float *expert_output,
+phibal_status reference_combine_check(const char *name, phibal_reference_combination c,
                                       mpfr_prec_t precision);
 
 #include <phibal/acsl/contracts/inside/combine.h>

@@ -249,10 +249,9 @@ REFUSE(phibal_reference_token_backward,
         double z_scale),
        (token, router, logits, experts, gate_gradient, price, price_scale, z_scale))
 THREADS(phibal_reference_loads,
-        (const phibal_router *router, int64_t tokens, const float *logits, const float *bias,
-         const uint8_t *mask, mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
-         int64_t *counted),
-        (router, tokens, logits, bias, mask, precision, mean, count, counted))
+        (phibal_reference_batch batch, int64_t tokens, mpfr_prec_t precision,
+         phibal_enclosure *mean, int64_t *count, int64_t *counted),
+        (batch, tokens, precision, mean, count, counted))
 REFUSE(phibal_reference_frequency,
        (int32_t experts, int32_t active, int64_t tokens, const int64_t *count,
         phibal_enclosure *frequency),
@@ -282,10 +281,9 @@ PRECISE(phibal_reference_frequency_centred,
         (int32_t experts, const float *frequency, mpfr_prec_t precision, phibal_enclosure *centred),
         (experts, frequency, precision, centred))
 PRECISE(phibal_reference_sequence_loss,
-        (const phibal_router *router, int64_t sequences, int64_t length, const float *logits,
-         const float *bias, const uint8_t *mask, double alpha, mpfr_prec_t precision,
-         phibal_enclosure *loss),
-        (router, sequences, length, logits, bias, mask, alpha, precision, loss))
+        (phibal_reference_batch batch, int64_t sequences, int64_t length, double alpha,
+         mpfr_prec_t precision, phibal_enclosure *loss),
+        (batch, sequences, length, alpha, precision, loss))
 PRECISE(phibal_reference_z_loss,
         (int64_t tokens, double coefficient, const float *logsumexp, const uint8_t *mask,
          mpfr_prec_t precision, phibal_enclosure *loss),
@@ -362,17 +360,13 @@ THREADS(phibal_reference_ffn_backward,
          const phibal_reference_ffn_gradients *gradients),
         (ffn, rows, given, saved, precision, gradients))
 PRECISE(phibal_reference_combine,
-        (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
-         const float *expert_output, const float *before, mpfr_prec_t precision,
-         phibal_enclosure *y, phibal_enclosure *condition),
-        (tokens, active, width, row, gates, expert_output, before, precision, y, condition))
+        (phibal_reference_combination c, const float *before, mpfr_prec_t precision,
+         phibal_reference_result y),
+        (c, before, precision, y))
 PRECISE(phibal_reference_combine_backward,
-        (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
-         const float *expert_output, const float *y_gradient, mpfr_prec_t precision,
-         phibal_enclosure *expert_gradient, phibal_enclosure *gate_gradient,
-         phibal_enclosure *gate_condition),
-        (tokens, active, width, row, gates, expert_output, y_gradient, precision, expert_gradient,
-         gate_gradient, gate_condition))
+        (phibal_reference_combination c, const float *y_gradient, mpfr_prec_t precision,
+         phibal_enclosure *expert_gradient, phibal_reference_result gate_gradient),
+        (c, y_gradient, precision, expert_gradient, gate_gradient))
 PRECISE(phibal_reference_maxvio_counts,
         (int32_t experts, const int64_t *count, mpfr_prec_t precision, phibal_enclosure *maxvio),
         (experts, count, precision, maxvio))

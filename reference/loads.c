@@ -10,12 +10,6 @@
    in order: the enclosures never depend on the threads. */
 #define LOADS_RUNS 64
 
-typedef struct loads_batch {
-  const phibal_router *router;
-  const float *logits, *bias;
-  const uint8_t *mask;
-} loads_batch;
-
 /* What the runs add up to: of run r, counts and sums of E experts from r E on. */
 typedef struct loads_runs {
   int64_t *count;
@@ -87,7 +81,7 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
 }
 
 /* Selects the token's experts and counts them. */
-static phibal_status loads_count_token(phibal_reference_token *t, loads_batch batch,
+static phibal_status loads_count_token(phibal_reference_token *t, phibal_reference_batch batch,
                                        const float *logits, int64_t *count) {
   TRY(phibal_reference_token_select(t, batch.router, logits, batch.bias));
   //@ assert differ: slots_differ(t->selection, t->active);
@@ -128,7 +122,7 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
   return status;
 }
 
-static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batch,
+static phibal_status loads_add_token(phibal_reference_token *t, phibal_reference_batch batch,
                                      const float *logits, loads_runs run) {
   //@ assert use_enclosure;
   //@ ghost token_elsewhere(t);
@@ -145,8 +139,8 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
 }
 
 /* Tokens first .. end-1; *counted of them are not masked. */
-static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
-                                   int64_t end, loads_runs run, int64_t *counted) {
+static phibal_status loads_add_run(phibal_reference_token *t, phibal_reference_batch batch,
+                                   int64_t first, int64_t end, loads_runs run, int64_t *counted) {
   //@ assert use_enclosure;
   const int32_t experts = t->experts;
   //@ ghost const int by_rank = batch.router->group_score == PHIBAL_GROUP_NONE;
@@ -250,7 +244,7 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
 }
 
 /* Run r of `tokens` tokens; what it counts goes to counted[r]. */
-static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch batch,
+static phibal_status loads_add_numbered(phibal_reference_token *t, phibal_reference_batch batch,
                                         int64_t tokens, loads_runs runs, int r, int64_t *counted) {
   //@ assert use_enclosure;
   const int32_t experts = t->experts;
@@ -333,8 +327,8 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
 }
 
 /* All runs; what run r counts goes to counted[r], how it ended to status[r]. */
-static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precision, loads_runs runs,
-                          int64_t *counted, phibal_status *status) {
+static void loads_run_all(phibal_reference_batch batch, int64_t tokens, mpfr_prec_t precision,
+                          loads_runs runs, int64_t *counted, phibal_status *status) {
   //@ assert use_enclosure;
   int32_t experts = batch.router->experts, active = batch.router->active;
 #pragma omp parallel
@@ -629,9 +623,9 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
   return PHIBAL_OK;
 }
 
-static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
-                                   loads_runs runs, phibal_enclosure *t, phibal_enclosure *mean,
-                                   int64_t *count, int64_t *counted) {
+static phibal_status loads_compute(phibal_reference_batch batch, int64_t tokens,
+                                   mpfr_prec_t precision, loads_runs runs, phibal_enclosure *t,
+                                   phibal_enclosure *mean, int64_t *count, int64_t *counted) {
   //@ assert use_enclosure;
   int32_t experts = batch.router->experts;
   int64_t run_counted[LOADS_RUNS] = {0};
@@ -686,17 +680,18 @@ static phibal_status loads_check_row(const char *name, int64_t i, int32_t expert
   return PHIBAL_OK;
 }
 
-static phibal_status loads_check(const phibal_router *router, int64_t tokens, const float *logits,
-                                 const float *bias, const uint8_t *mask, mpfr_prec_t precision) {
+static phibal_status loads_check(phibal_reference_batch batch, int64_t tokens,
+                                 mpfr_prec_t precision) {
+  const phibal_router *router = batch.router;
   const char *name = "phibal_reference_loads";
-  if (!router || (!logits && tokens > 0) || tokens < 0)
+  if (!router || (!batch.logits && tokens > 0) || tokens < 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null router or logits, or %lld tokens",
                              name, (long long)tokens);
   TRY(operation_check_experts(name, router->experts, precision));
   if (router->active < 1 || router->active > router->experts)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d active experts; there must be 1 to %d",
                              name, (int)router->active, (int)router->experts);
-  if (bias) TRY(operation_check_finite(name, "the bias", router->experts, bias));
+  if (batch.bias) TRY(operation_check_finite(name, "the bias", router->experts, batch.bias));
   /*@ loop invariant index: 0 <= i <= tokens;
       loop assigns i;
       loop variant tokens - i; */
@@ -705,15 +700,16 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
     //@ ghost product_ordered(i + 1, tokens, router->experts);
     /*@ assert row: 0 <= i * router->experts &&
           i * router->experts + router->experts <= tokens * router->experts; */
-    if (!mask || mask[i])
-      TRY(loads_check_row(name, i, router->experts, logits + i * router->experts));
+    if (!batch.mask || batch.mask[i])
+      TRY(loads_check_row(name, i, router->experts, batch.logits + i * router->experts));
   }
   return PHIBAL_OK;
 }
 
-static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
-                                       phibal_enclosure *sum, phibal_enclosure *t,
-                                       phibal_enclosure *mean, int64_t *count, int64_t *counted) {
+static phibal_status loads_with_counts(phibal_reference_batch batch, int64_t tokens,
+                                       mpfr_prec_t precision, phibal_enclosure *sum,
+                                       phibal_enclosure *t, phibal_enclosure *mean, int64_t *count,
+                                       int64_t *counted) {
   //@ assert use_enclosure;
   size_t cells = (size_t)batch.router->experts * LOADS_RUNS;
   //@ assert cells: cells == LOADS_RUNS * batch.router->experts && 0 < cells <= COUNT_HEAP_SIZE;
@@ -726,16 +722,15 @@ static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_p
   return status;
 }
 
-phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
-                                     const float *logits, const float *bias, const uint8_t *mask,
+phibal_status phibal_reference_loads(phibal_reference_batch batch, int64_t tokens,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
                                      int64_t *counted) {
   //@ assert use_enclosure;
+  const phibal_router *router = batch.router;
   const char *name = "phibal_reference_loads";
-  TRY(loads_check(router, tokens, logits, bias, mask, precision));
+  TRY(loads_check(batch, tokens, precision));
   size_t cells = (size_t)router->experts * LOADS_RUNS;
   //@ assert cells: cells == LOADS_RUNS * router->experts && 0 < cells;
-  loads_batch batch = {router, logits, bias, mask};
   phibal_enclosure *t, *sum;
   TRY(operation_scratch(name, 2, precision, &t));
   //@ assert means: sums_ready(mean, router->experts);
@@ -753,23 +748,23 @@ phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens
   if (status == PHIBAL_OK) {
     status =
         loads_with_counts(batch, tokens, precision, mean ? sum : NULL, t, mean, count, counted);
-    /*@ assert router_left: router->experts == \at(router->experts, Pre) &&
-          router->active == \at(router->active, Pre); */
-    //@ assert means_computed: sums_ready(mean, \at(router->experts, Pre));
+    /*@ assert router_left: router->experts == \at(batch.router->experts, Pre) &&
+          router->active == \at(batch.router->active, Pre); */
+    //@ assert means_computed: sums_ready(mean, \at(batch.router->experts, Pre));
     //@ ghost computed: ;
     if (mean) operation_scratch_clear(sum, cells);
     //@ assert scratch_left: vector_output(t, 2);
     /*@ assert means_same: mean != \null ==> \forall integer e;
-          0 <= e < \at(router->experts, Pre) ==> same{computed, Here}(mean + e); */
-    //@ assert means_kept: sums_ready(mean, \at(router->experts, Pre));
+          0 <= e < \at(batch.router->experts, Pre) ==> same{computed, Here}(mean + e); */
+    //@ assert means_kept: sums_ready(mean, \at(batch.router->experts, Pre));
     /*@ assert means_held: status == PHIBAL_OK && mean != \null ==>
-          means_held(mean, \at(router->gate, Pre), logits, mask, \at(router->experts, Pre),
-                     tokens); */
+          means_held(mean, \at(batch.router->gate, Pre), batch.logits, batch.mask,
+                     \at(batch.router->experts, Pre), tokens); */
   }
   //@ ghost divided: ;
   operation_scratch_clear(t, 2);
   /*@ assert means_left_same: mean != \null ==> \forall integer e;
-        0 <= e < \at(router->experts, Pre) ==> same{divided, Here}(mean + e); */
+        0 <= e < \at(batch.router->experts, Pre) ==> same{divided, Here}(mean + e); */
   return status;
 }
 

@@ -3,6 +3,13 @@
 #include <phibal/acsl/contracts/inside/loads_results.h>
 #include <phibal/acsl/contracts/inside/product.h>
 #include <phibal/acsl/contracts/inside/sequence_results.h>
+
+/* Temporaries of (L4): counts [E] and mean probabilities [E] of one sequence, and t [3]. */
+typedef struct sequence_work {
+  int64_t *count;
+  phibal_enclosure *mean, *t;
+} sequence_work;
+
 #include <phibal/acsl/contracts/inside/token_loss_static.h>
 
 /* t[0] += sum_e count_e mean_e, which is k n_b sum_e f_e P_e of one sequence; t[1..2] are
@@ -74,49 +81,44 @@ static int64_t mask_count(int64_t tokens, const uint8_t *mask) {
   return n;
 }
 
-/* t[0] += k n sum_e f_e P_e of one sequence, *counted = n, its unmasked tokens; mean [E], count [E]
-   and t[1..2] are temporaries. */
-static phibal_status sequence_one(const phibal_router *router, int64_t length, const float *logits,
-                                  const float *bias, const uint8_t *mask, mpfr_prec_t precision,
-                                  int64_t *count, phibal_enclosure *t, phibal_enclosure *mean,
-                                  int64_t *counted) {
+/* w.t[0] += k n sum_e f_e P_e of one sequence, *counted = n, its unmasked tokens. */
+static phibal_status sequence_one(phibal_reference_batch batch, int64_t length,
+                                  mpfr_prec_t precision, sequence_work w, int64_t *counted) {
+  const phibal_router *router = batch.router;
   //@ assert use_enclosure;
-  *counted = mask_count(length, mask);
+  *counted = mask_count(length, batch.mask);
   if (*counted == 0) return PHIBAL_OK;
-  phibal_status status =
-      phibal_reference_loads(router, length, logits, bias, mask, precision, mean, count, NULL);
-  //@ assert scratch: vector_output(t, 3);
-  //@ assert mean: vector_output(mean, router->experts);
-  //@ assert sum_left: same{Pre, Here}(t + 0);
+  phibal_status status = phibal_reference_loads(batch, length, precision, w.mean, w.count, NULL);
+  //@ assert scratch: vector_output(w.t, 3);
+  //@ assert mean: vector_output(w.mean, router->experts);
+  //@ assert sum_left: same{Pre, Here}(w.t + 0);
   if (status != PHIBAL_OK) return status;
-  /*@ assert router_left: router->experts == \at(router->experts, Pre) &&
-        router->active == \at(router->active, Pre); */
-  /*@ assert held: means_held(mean, \at(router->gate, Pre), logits, mask,
-        \at(router->experts, Pre), length); */
-  /*@ assert counts_held: \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
-        counts_held(count, \at(router->gate, Pre), logits, bias, mask, \at(router->experts, Pre),
-                    \at(router->active, Pre), length); */
-  status = sequence_add(router->experts, count, mean, t);
-  //@ assert mean_left: vector_output(mean, router->experts);
+  /*@ assert router_left: router->experts == \at(batch.router->experts, Pre) &&
+        router->active == \at(batch.router->active, Pre); */
+  /*@ assert held: means_held(w.mean, \at(batch.router->gate, Pre), batch.logits, batch.mask,
+        \at(batch.router->experts, Pre), length); */
+  /*@ assert counts_held: \at(batch.router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
+        counts_held(w.count, \at(batch.router->gate, Pre), batch.logits, batch.bias, batch.mask,
+                    \at(batch.router->experts, Pre), \at(batch.router->active, Pre), length); */
+  status = sequence_add(router->experts, w.count, w.mean, w.t);
+  //@ assert mean_left: vector_output(w.mean, router->experts);
   return status;
 }
 
-/* Sums (L4) over sequences into t[0], without alpha E / (k n); mean [E], count [E] and t[1..2] are
-   temporaries. *counted becomes n. */
-static phibal_status sequence_sum(const phibal_router *router, int64_t sequences, int64_t length,
-                                  const float *logits, const float *bias, const uint8_t *mask,
-                                  mpfr_prec_t precision, int64_t *count, phibal_enclosure *t,
-                                  phibal_enclosure *mean, int64_t *counted) {
+/* Sums (L4) over sequences into w.t[0], without alpha E / (k n). *counted becomes n. */
+static phibal_status sequence_sum(phibal_reference_batch batch, int64_t sequences, int64_t length,
+                                  mpfr_prec_t precision, sequence_work w, int64_t *counted) {
+  const phibal_router *router = batch.router;
   //@ assert use_enclosure;
-  phibal_enclosure_set_si(&t[0], 0);
-  //@ assert places: vector_output(t, 3);
-  //@ assert mean: vector_output(mean, router->experts);
+  phibal_enclosure_set_si(&w.t[0], 0);
+  //@ assert places: vector_output(w.t, 3);
+  //@ assert mean: vector_output(w.mean, router->experts);
   *counted = 0;
   //@ assert none: product_fits(*counted, router->experts);
   //@ assert no_length: length == 0 ==> sequences * length == 0;
   //@ assert no_sequences: sequences == 0 ==> sequences * length == 0;
   /*@ assert no_tokens: length == 0 || sequences == 0 ==>
-        tokens_counted(mask, sequences * length) == 0; */
+        tokens_counted(batch.mask, sequences * length) == 0; */
   if (length == 0 || sequences == 0) return PHIBAL_OK;
   const int32_t experts = router->experts;
   //@ ghost const int32_t active = router->active;
@@ -124,25 +126,27 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
   //@ ghost const phibal_group_score groups = router->group_score;
   //@ ghost product_size(sequences, length, experts);
   //@ ghost int64_t tokens = sequences * length;
-  //@ assert rows: token_rows(logits, mask, tokens, experts) && tokens <= TOKEN_LOGITS_MAX;
+  /*@ assert rows: token_rows(batch.logits, batch.mask, tokens, experts) &&
+        tokens <= TOKEN_LOGITS_MAX; */
   //@ assert rows_size: tokens * experts <= TOKEN_LOGITS_MAX;
   /*@ loop invariant index: 0 <= b <= sequences && 0 <= *counted <= b * length;
-      loop invariant scratch: vector_output(t, 3) && vector_in_use(t, 3);
-      loop invariant mean: vector_output(mean, router->experts) &&
-        vector_in_use(mean, router->experts);
+      loop invariant scratch: vector_output(w.t, 3) && vector_in_use(w.t, 3);
+      loop invariant mean: vector_output(w.mean, router->experts) &&
+        vector_in_use(w.mean, router->experts);
       loop invariant used: still_in_use{Pre, Here};
       loop invariant kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-        vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
+        vector_apart(r, w.t, 3) && vector_apart(r, w.mean, router->experts) ==> same{Pre, Here}(r);
       loop invariant experts: router->experts == experts;
       loop invariant fits: product_fits(*counted, experts);
       loop invariant active: 0 < *counted ==> 1 <= router->active <= router->experts;
       loop invariant router: router->active == active && router->gate == gate &&
         router->group_score == groups;
-      loop invariant tokens: *counted == tokens_counted(mask, b * length);
+      loop invariant tokens: *counted == tokens_counted(batch.mask, b * length);
       loop invariant sum: groups == PHIBAL_GROUP_NONE ==>
-        in(t + 0, count_shares(gate, logits, bias, mask, experts, active, length, b));
-      loop assigns b, t[0 .. 2], mean[0 .. router->experts - 1], count[0 .. router->experts - 1],
-        *counted, LOADS_ALLOCATED;
+        in(w.t + 0, count_shares(gate, batch.logits, batch.bias, batch.mask, experts, active,
+                                 length, b));
+      loop assigns b, w.t[0 .. 2], w.mean[0 .. router->experts - 1],
+        w.count[0 .. router->experts - 1], *counted, LOADS_ALLOCATED;
       loop variant sequences - b; */
   for (int64_t b = 0; b < sequences; b++) {
     //@ ghost product_ordered(b, b + 1, length);
@@ -154,30 +158,34 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
     //@ ghost product_ordered(length, tokens, experts);
     /*@ assert row: 0 <= first * experts && first * experts + length * experts <=
           tokens * experts <= TOKEN_LOGITS_MAX; */
-    /*@ assert row_there: token_rows(logits + first * experts,
-          mask == \null ? mask : mask + first, length, experts); */
-    //@ ghost tokens_joined(mask, first, length);
-    /*@ assert next: count_shares(gate, logits, bias, mask, experts, active, length, b + 1) ==
-          count_shares(gate, logits, bias, mask, experts, active, length, b) +
-            count_share(gate, logits + first * experts, bias, mask_from(mask, first), experts,
-                        active, length); */
-    phibal_status status = sequence_one(router, length, logits + first * experts, bias,
-                                        mask ? mask + first : NULL, precision, count, t, mean, &n);
+    /*@ assert row_there: token_rows(batch.logits + first * experts,
+          batch.mask == \null ? batch.mask : batch.mask + first, length, experts); */
+    //@ ghost tokens_joined(batch.mask, first, length);
+    /*@ assert next:
+          count_shares(gate, batch.logits, batch.bias, batch.mask, experts, active, length,
+                       b + 1) ==
+          count_shares(gate, batch.logits, batch.bias, batch.mask, experts, active, length, b) +
+            count_share(gate, batch.logits + first * experts, batch.bias,
+                        mask_from(batch.mask, first), experts, active, length); */
+    const phibal_reference_batch sequence = {router, batch.logits + first * experts, batch.bias,
+                                             batch.mask ? batch.mask + first : NULL};
+    phibal_status status = sequence_one(sequence, length, precision, w, &n);
     /*@ assert left: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-          vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==>
+          vector_apart(r, w.t, 3) && vector_apart(r, w.mean, router->experts) ==>
             in_use(r) && same{Pre, Here}(r); */
     //@ assert experts: router->experts == experts;
     /*@ assert router: router->active == active && router->gate == gate &&
           router->group_score == groups; */
     if (status != PHIBAL_OK) return status;
     /*@ assert sum: groups == PHIBAL_GROUP_NONE ==>
-          in(t + 0, count_shares(gate, logits, bias, mask, experts, active, length, b + 1)); */
+          in(w.t + 0, count_shares(gate, batch.logits, batch.bias, batch.mask, experts, active,
+                                   length, b + 1)); */
     *counted += n;
-    //@ assert tokens: *counted == tokens_counted(mask, (b + 1) * length);
+    //@ assert tokens: *counted == tokens_counted(batch.mask, (b + 1) * length);
     //@ ghost product_ordered(*counted, tokens, experts);
     //@ assert fits: product_fits(*counted, experts);
   }
-  //@ assert all: *counted == tokens_counted(mask, sequences * length);
+  //@ assert all: *counted == tokens_counted(batch.mask, sequences * length);
   return PHIBAL_OK;
 }
 
@@ -201,13 +209,14 @@ static phibal_status sequence_scale(const phibal_router *router, double alpha, i
   return phibal_enclosure_div(loss, &t[0], &t[1]);
 }
 
-phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_t sequences,
-                                             int64_t length, const float *logits, const float *bias,
-                                             const uint8_t *mask, double alpha,
-                                             mpfr_prec_t precision, phibal_enclosure *loss) {
+phibal_status phibal_reference_sequence_loss(phibal_reference_batch batch, int64_t sequences,
+                                             int64_t length, double alpha, mpfr_prec_t precision,
+                                             phibal_enclosure *loss) {
   //@ assert use_enclosure;
+  const phibal_router *router = batch.router;
   const char *name = "phibal_reference_sequence_loss";
-  if (!router || !loss || sequences < 0 || length < 0 || (!logits && sequences > 0 && length > 0))
+  if (!router || !loss || sequences < 0 || length < 0 ||
+      (!batch.logits && sequences > 0 && length > 0))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument or negative shape", name);
   TRY(operation_check_experts(name, router->experts, precision));
   if (!isfinite(alpha))
@@ -222,7 +231,7 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
   if (status == PHIBAL_OK) {
     //@ assert apart: vectors_apart(t, 3, mean, router->experts);
     //@ assert apart_back: vectors_apart(mean, router->experts, t, 3);
-    status = sequence_sum(router, sequences, length, logits, bias, mask, precision, count, t, mean,
+    status = sequence_sum(batch, sequences, length, precision, (sequence_work){count, mean, t},
                           &counted);
     //@ assert place: output(loss);
     //@ assert place_apart: vector_apart(loss, t, 3) && vector_apart(loss, mean, router->experts);
@@ -230,28 +239,29 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
           \separated(mean + i, loss); */
     //@ assert sums: vector_output(t, 3);
     //@ assert means: vector_output(mean, router->experts);
-    //@ assert router_left: router->experts == \at(router->experts, Pre);
+    //@ assert router_left: router->experts == \at(batch.router->experts, Pre);
     if (status == PHIBAL_OK && counted > 0)
       status = sequence_scale(router, alpha, counted, t, loss);
     else if (status == PHIBAL_OK)
       phibal_enclosure_set_si(loss, 0);
     /*@ ghost if (status == PHIBAL_OK && counted > 0)
-      shares_scaled(router->gate, logits, bias, mask, router->experts, router->active, length,
-                    counted, sequences); */
+      shares_scaled(router->gate, batch.logits, batch.bias, batch.mask, router->experts,
+                    router->active, length, counted, sequences); */
     //@ ghost sum_unscaled();
     /*@ assert none: status == PHIBAL_OK && counted == 0 ==> in(loss, 0.0); */
     /*@ assert scaled: status == PHIBAL_OK && 0 < counted &&
-        \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
-            in(loss, summed_loss(count_shares(\at(router->gate, Pre), logits, bias, mask,
-                                              \at(router->experts, Pre),
-                                              \at(router->active, Pre), length, sequences),
-                                 (real)alpha, \at(router->experts, Pre), counted,
-                                 \at(router->active, Pre))); */
+        \at(batch.router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
+            in(loss, summed_loss(count_shares(\at(batch.router->gate, Pre), batch.logits,
+                                              batch.bias, batch.mask,
+                                              \at(batch.router->experts, Pre),
+                                              \at(batch.router->active, Pre), length, sequences),
+                                 (real)alpha, \at(batch.router->experts, Pre), counted,
+                                 \at(batch.router->active, Pre))); */
     /*@ assert value: status == PHIBAL_OK && 0 < counted &&
-        \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
-            in(loss, sequence_loss((real)alpha, \at(router->gate, Pre), logits, bias, mask,
-                                   \at(router->experts, Pre), \at(router->active, Pre), length,
-                                   sequences)); */
+        \at(batch.router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
+            in(loss, sequence_loss((real)alpha, \at(batch.router->gate, Pre), batch.logits,
+                                   batch.bias, batch.mask, \at(batch.router->experts, Pre),
+                                   \at(batch.router->active, Pre), length, sequences)); */
     //@ ghost computed: ;
     //@ assert used: vector_output(t, 3);
     //@ assert means_used: vector_output(mean, router->experts);

@@ -126,9 +126,10 @@ phibal_status operation_loads_expected(const operation_case *c, judgement *j) {
   int64_t count[PHIBAL_MAX_EXPERTS], counted;
   phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, PRECISION);
   if (!truth) return arena_out_of_memory();
-  phibal_status status = phibal_reference_loads(
-      &router, case_input(c, "logits")->shape[0], case_input_data(c, "logits"), NULL,
-      case_input_data(c, "mask"), PRECISION, truth, count, &counted);
+  phibal_status status =
+      phibal_reference_loads((phibal_reference_batch){&router, case_input_data(c, "logits"), NULL,
+                                                      case_input_data(c, "mask")},
+                             case_input(c, "logits")->shape[0], PRECISION, truth, count, &counted);
   const tensor *experts = case_input(c, "experts"); /* another selection than (R2)'s */
   if (experts) selection_count(experts->data, tensor_size(experts), E, count);
   if (status == PHIBAL_OK) {

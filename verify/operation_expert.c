@@ -165,8 +165,10 @@ phibal_status operation_permutation_expected(const operation_case *c, judgement 
   phibal_status status = truth ? permute(&s, &a, &p) : arena_out_of_memory();
   if (status == PHIBAL_OK)
     status = phibal_reference_combine(
-        s.tokens, s.active, s.width, p.row, NULL, case_input_data(c, "gathered-gradient"),
-        case_input_data(c, "x-gradient"), PRECISION, truth, truth + cells);
+        (phibal_reference_combination){s.tokens, s.active, s.width, p.row, NULL,
+                                       case_input_data(c, "gathered-gradient")},
+        case_input_data(c, "x-gradient"), PRECISION,
+        (phibal_reference_result){truth, truth + cells});
   if (status == PHIBAL_OK) {
     for (int64_t e = 0; e <= s.experts_count; e++)
       judge_integer(j, OUTPUT_PERMUTATION, case_output(c, "offsets"), e, p.offsets[e]);
@@ -232,24 +234,28 @@ phibal_status operation_combine_cpu(operation_case *c) {
 
 phibal_status operation_combine_expected(const operation_case *c, judgement *j) {
   routes s = routes_of(c, "y");
-  const int64_t *row = case_input_data(c, "row");
-  const float *gates = case_input_data(c, "gates"), *output = case_input_data(c, "expert-output");
+  const phibal_reference_combination combination = {s.tokens,
+                                                    s.active,
+                                                    s.width,
+                                                    case_input_data(c, "row"),
+                                                    case_input_data(c, "gates"),
+                                                    case_input_data(c, "expert-output")};
   int64_t cells = s.tokens * s.width, wide = tensor_size(case_input(c, "expert-output"));
   size_t n = (size_t)(wide > cells ? wide : cells) + (size_t)s.slots + 1;
   phibal_enclosure *truth = phibal_enclosure_vector(3 * n, PRECISION);
   if (!truth) return arena_out_of_memory();
   phibal_enclosure *terms = truth + n, *gate_truth = truth + 2 * n;
-  phibal_status status = phibal_reference_combine(s.tokens, s.active, s.width, row, gates, output,
-                                                  case_input_data(c, "y"), PRECISION, truth, terms);
+  phibal_status status = phibal_reference_combine(combination, case_input_data(c, "y"), PRECISION,
+                                                  (phibal_reference_result){truth, terms});
   if (status == PHIBAL_OK) {
     /* One rounding a slot (an fma each). */
     for (int64_t i = 0; i < cells; i++) {
       gamma_bound(&terms[i], &terms[i], s.active);
       judge_real(j, OUTPUT_COMBINE, case_output(c, "y"), i, &truth[i], &terms[i]);
     }
-    status = phibal_reference_combine_backward(s.tokens, s.active, s.width, row, gates, output,
-                                               case_input_data(c, "y-gradient"), PRECISION, truth,
-                                               gate_truth, terms);
+    status =
+        phibal_reference_combine_backward(combination, case_input_data(c, "y-gradient"), PRECISION,
+                                          truth, (phibal_reference_result){gate_truth, terms});
   }
   if (status == PHIBAL_OK) {
     for (int64_t i = 0; i < wide; i++)

@@ -302,8 +302,9 @@ static phibal_status count_tokens(const loss_trace *t, int64_t event, int64_t fr
                                   int64_t *count, int64_t *tokens) {
   int64_t own[PHIBAL_MAX_EXPERTS], counted = 0;
   const phibal_status status = phibal_reference_loads(
-      &t->router, length, t->logits + (event * t->T + from) * t->router.experts, t->bias,
-      t->mask + event * t->T + from, PRECISION, NULL, own, &counted);
+      (phibal_reference_batch){&t->router, t->logits + (event * t->T + from) * t->router.experts,
+                               t->bias, t->mask + event * t->T + from},
+      length, PRECISION, NULL, own, &counted);
   for (int32_t e = 0; status == PHIBAL_OK && e < t->router.experts; e++) count[e] += own[e];
   *tokens += counted;
   return status;
@@ -387,8 +388,8 @@ static phibal_status judge_part(expected_losses *w, const step_size *step, int64
   double bound = 0;
   if (n > 0 && t->method != LOSS_Z) {
     int64_t count[PHIBAL_MAX_EXPERTS] = {0}, tokens = 0, counted;
-    status = phibal_reference_loads(&t->router, length, x, t->bias, mask, PRECISION, w->P, NULL,
-                                    &counted);
+    status = phibal_reference_loads((phibal_reference_batch){&t->router, x, t->bias, mask}, length,
+                                    PRECISION, w->P, NULL, &counted);
     if (status == PHIBAL_OK && t->method != LOSS_GLOBAL)
       status = count_tokens(t, event, from, length, count, &tokens);
     if (status == PHIBAL_OK)

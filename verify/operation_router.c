@@ -392,8 +392,9 @@ static phibal_status judge_loads(const routing *r, const operation_case *c, judg
   int64_t count[PHIBAL_MAX_EXPERTS], counted = 0;
   phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, precision_for(j));
   if (!truth) return arena_out_of_memory();
-  phibal_status status = phibal_reference_loads(&r->router, r->tokens, r->logits, r->bias, r->mask,
-                                                precision_for(j), truth, count, &counted);
+  phibal_status status =
+      phibal_reference_loads((phibal_reference_batch){&r->router, r->logits, r->bias, r->mask},
+                             r->tokens, precision_for(j), truth, count, &counted);
   if (status == PHIBAL_OK) {
     judge_integer(j, OUTPUT_ROUTER_COUNTS, case_output(c, "tokens"), 0, counted);
     for (int32_t e = 0; e < E; e++) {
@@ -622,8 +623,9 @@ static phibal_status selected_sequence_loss(const routing *r, int64_t sequences,
     for (int64_t t = 0; t < length; t++) counted += !mask || mask[t];
     total += counted;
     if (!counted) continue;
-    status = phibal_reference_loads(&r->router, length, r->logits + b * length * E, r->bias, mask,
-                                    PRECISION, P, count, &counted);
+    status = phibal_reference_loads(
+        (phibal_reference_batch){&r->router, r->logits + b * length * E, r->bias, mask}, length,
+        PRECISION, P, count, &counted);
     selection_count(r->experts + b * length * k, length * k, E, count);
     for (int32_t e = 0; status == PHIBAL_OK && e < E; e++) {
       phibal_enclosure_set_si(n, count[e]);
@@ -647,11 +649,11 @@ phibal_status operation_sequence_loss_expected(const operation_case *c, judgemen
   const double alpha = case_get_real(c, "alpha");
   phibal_enclosure truth;
   phibal_enclosure_init(&truth, PRECISION);
-  phibal_status status =
-      r.experts
-          ? selected_sequence_loss(&r, sequences, alpha, &truth)
-          : phibal_reference_sequence_loss(&r.router, sequences, r.tokens / sequences, r.logits,
-                                           r.bias, r.mask, alpha, PRECISION, &truth);
+  phibal_status status = r.experts
+                             ? selected_sequence_loss(&r, sequences, alpha, &truth)
+                             : phibal_reference_sequence_loss(
+                                   (phibal_reference_batch){&r.router, r.logits, r.bias, r.mask},
+                                   sequences, r.tokens / sequences, alpha, PRECISION, &truth);
   /* A P below 2^-126 is within 2^-149, not 2 u P, and so is the loss of a sequence: together at
      most (alpha E + 1) 2^-149, and 5 u times the same multiple of 2^-126 is more than that. */
   phibal_enclosure terms;

@@ -155,8 +155,9 @@ static phibal_status settle_state(const step_case *s, float *m) {
   phibal_enclosure *mean = phibal_enclosure_vector((size_t)E, 96);
   if (!mean) return arena_out_of_memory();
   int64_t counted;
-  phibal_status status = phibal_reference_loads(&s->router, s->tokens, s->logits, NULL, NULL, 96,
-                                                mean, NULL, &counted);
+  phibal_status status =
+      phibal_reference_loads((phibal_reference_batch){&s->router, s->logits, NULL, NULL}, s->tokens,
+                             96, mean, NULL, &counted);
   for (int64_t e = 0; status == PHIBAL_OK && e < E; e++) m[e] = mpfr_get_flt(mean[e].lo, MPFR_RNDN);
   phibal_enclosure_vector_clear(mean, (size_t)E);
   return status;

@@ -62,8 +62,9 @@ static phibal_status tracked_loads(expected_layer *w, int64_t first, int64_t n, 
   const step_case *s = w->s;
   int64_t count[PHIBAL_MAX_EXPERTS], counted;
   phibal_status status =
-      phibal_reference_loads(&s->router, n, layer_logits(w, first), NULL,
-                             s->mask ? s->mask + first : NULL, PRECISION, to, count, &counted);
+      phibal_reference_loads((phibal_reference_batch){&s->router, layer_logits(w, first), NULL,
+                                                      s->mask ? s->mask + first : NULL},
+                             n, PRECISION, to, count, &counted);
   count_given(w, first, n, count);
   if (status == PHIBAL_OK && frequencies)
     status = phibal_reference_frequency(s->router.experts, s->router.active, counted, count, to);
@@ -227,8 +228,9 @@ static phibal_status judge_layer(expected_layer *w) {
   for (int64_t a = 0; status == PHIBAL_OK && a < s->micro_batches; a++)
     status = judge_micro_batch(w, a);
   if (status == PHIBAL_OK)
-    status = phibal_reference_loads(&s->router, s->tokens, layer_logits(w, 0), NULL, s->mask,
-                                    PRECISION, NULL, count, &counted);
+    status = phibal_reference_loads(
+        (phibal_reference_batch){&s->router, layer_logits(w, 0), NULL, s->mask}, s->tokens,
+        PRECISION, NULL, count, &counted);
   if (status != PHIBAL_OK) return status;
   count_given(w, 0, s->tokens, count);
   for (int64_t e = 0; e < E; e++) {

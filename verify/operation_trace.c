@@ -437,9 +437,9 @@ static phibal_status expect_step(expected_state *w, int64_t n, const float *logi
   for (int64_t token = 0; token < n; token++) any |= mask[token];
   if (!any) return PHIBAL_OK; /* a step without tokens leaves the state */
   if (t->method == METHOD_QUANTILE) return expect_quantile(w, n, logits, mask, required);
-  phibal_status status =
-      phibal_reference_loads(&t->router, n, logits, t->method == METHOD_PHI ? NULL : w->bias, mask,
-                             PRECISION, w->loads, count, &counted);
+  phibal_status status = phibal_reference_loads(
+      (phibal_reference_batch){&t->router, logits, t->method == METHOD_PHI ? NULL : w->bias, mask},
+      n, PRECISION, w->loads, count, &counted);
   if (status == PHIBAL_OK && t->method == METHOD_LOSS_FREE) {
     float next[PHIBAL_MAX_EXPERTS];
     status = phibal_reference_loss_free_update(E, t->rate, count, w->bias, next);

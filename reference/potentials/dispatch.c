@@ -4,6 +4,13 @@
 
 typedef enum membership { INSIDE, OUTSIDE, UNSURE } membership;
 
+/* What is applied to each coordinate, and how messages call it. */
+typedef struct applied_function {
+  scalar_family family;
+  scalar_function function;
+  const char *name;
+} applied_function;
+
 #include <phibal/acsl/contracts/inside/potentials/dispatch_static.h>
 
 static bool is_point(const phibal_enclosure *x, double d) {
@@ -121,8 +128,8 @@ static phibal_status name_failure(phibal_status status, const char *function,
   return name_coordinate(status, function, phibal_potential_describe(phi->id)->name, e, n, x);
 }
 
-static phibal_status map_with(scalar_family s, scalar_function f, const char *function,
-                              const phibal_reference_potential *phi, size_t n,
+/* map_coordinates with workspace w. */
+static phibal_status map_with(applied_function f, const phibal_reference_potential *phi, size_t n,
                               const phibal_enclosure *x, phibal_enclosure *result, workspace *w) {
   //@ assert use_enclosure && use_room;
   /*@ loop invariant index: 0 <= e <= n;
@@ -130,29 +137,31 @@ static phibal_status map_with(scalar_family s, scalar_function f, const char *fu
       loop invariant frame: only_graphs_written{Pre, Here}(result, n, w);
       loop invariant room: room_for_vector(w, x, n);
       loop invariant holds: \forall integer i, real p, r; 0 <= i < e &&
-        in{Pre}(&phi->parameter, p) && in{Pre}(x + i, r) ==> holds(result + i, s, f, p, r);
+        in{Pre}(&phi->parameter, p) && in{Pre}(x + i, r) ==>
+        holds(result + i, f.family, f.function, p, r);
       loop assigns e, result[0 .. n - 1], *w;
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
     //@ assert kept: same{Pre, Here}(&phi->parameter) && same{Pre, Here}(x + e);
     /*@ assert chosen: \forall real p; in{Pre}(&phi->parameter, p) ==>
-          chosen(s, &phi->parameter, p); */
-    phibal_status status = graph_over(s, f, &result[e], &x[e], &phi->parameter, w);
+          chosen(f.family, &phi->parameter, p); */
+    phibal_status status = graph_over(f.family, f.function, &result[e], &x[e], &phi->parameter, w);
     /*@ assert others: \forall integer i; 0 <= i < n && i != e ==>
           same{LoopCurrent, Here}(result + i); */
     /*@ assert earlier: \forall integer i, real p, r; 0 <= i < e &&
-          in{Pre}(&phi->parameter, p) && in{Pre}(x + i, r) ==> holds(result + i, s, f, p, r); */
+          in{Pre}(&phi->parameter, p) && in{Pre}(x + i, r) ==>
+          holds(result + i, f.family, f.function, p, r); */
     /*@ assert one: status == PHIBAL_OK ==> \forall real p, r; in{Pre}(&phi->parameter, p) &&
-          in{Pre}(x + e, r) ==> holds(result + e, s, f, p, r); */
-    if (status != PHIBAL_OK) return name_failure(status, function, phi, e, n, &x[e]);
+          in{Pre}(x + e, r) ==> holds(result + e, f.family, f.function, p, r); */
+    if (status != PHIBAL_OK) return name_failure(status, f.name, phi, e, n, &x[e]);
   }
   return PHIBAL_OK;
 }
 
 /* result_e = f(x_e) for each coordinate. */
-static phibal_status map_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const phibal_reference_potential *phi, size_t n,
-                                     const phibal_enclosure *x, phibal_enclosure *result) {
+static phibal_status map_coordinates(applied_function f, const phibal_reference_potential *phi,
+                                     size_t n, const phibal_enclosure *x,
+                                     phibal_enclosure *result) {
   //@ assert use_enclosure && use_room;
   mpfr_prec_t precision = working_precision(result, n, x);
   workspace w;
@@ -164,9 +173,9 @@ static phibal_status map_coordinates(scalar_family s, scalar_function f, const c
   //@ assert precise: \forall integer i; 0 <= i < n ==> precise(x + i, precision);
   //@ assert room: room_for_vector(&w, x, n);
   //@ assert outputs: vector_output(result, n);
-  phibal_status status = map_with(s, f, function, phi, n, x, result, &w);
+  phibal_status status = map_with(f, phi, n, x, result, &w);
   /*@ assert holds: status == PHIBAL_OK ==>
-        holds_all{Pre, Here}(s, f, &phi->parameter, n, x, result); */
+        holds_all{Pre, Here}(f.family, f.function, &phi->parameter, n, x, result); */
   //@ assert frame: only_vector_written{Pre, Here}(result, n);
   workspace_clear(&w);
   //@ assert still: vector_output(result, n);
@@ -187,9 +196,8 @@ static phibal_status add_coordinate(scalar_family s, scalar_function f, const ph
 }
 
 /* sum = sum_e f(x_e); term is a temporary of the workspace's precision, as is sum. */
-static phibal_status add_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const phibal_reference_potential *phi, size_t n,
-                                     const phibal_enclosure *x, phibal_enclosure *sum,
+static phibal_status add_coordinates(applied_function f, const phibal_reference_potential *phi,
+                                     size_t n, const phibal_enclosure *x, phibal_enclosure *sum,
                                      phibal_enclosure *term, workspace *w) {
   //@ assert use_enclosure && use_room;
   /*@ loop invariant index: 0 <= e <= n;
@@ -198,25 +206,28 @@ static phibal_status add_coordinates(scalar_family s, scalar_function f, const c
       loop invariant frame: only_sum_written{Pre, Here}(sum, term, w);
       loop invariant room: room_for_vector(w, x, n);
       loop invariant sum: \forall real p, sequence c, v; in{Pre}(&phi->parameter, p) &&
-        members{Pre}(x, n, c) && points_are(s, f, p, c, v, e) ==> in(sum, sum(v, e));
+        members{Pre}(x, n, c) && points_are(f.family, f.function, p, c, v, e) ==>
+        in(sum, sum(v, e));
       loop invariant infinite: \forall real p, sequence c, integer i;
         in{Pre}(&phi->parameter, p) && members{Pre}(x, n, c) && 0 <= i < e &&
-        !point_inside(s, f, p, term(c, i)) ==> in_plus(sum);
+        !point_inside(f.family, f.function, p, term(c, i)) ==> in_plus(sum);
       loop assigns e, *sum, *term, *w;
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
     //@ assert kept: same{Pre, Here}(&phi->parameter) && vector_same{Pre, Here}(x, n);
     //@ assert step: \forall sequence v; sum(v, e + 1) == sum(v, e) + term(v, e);
-    phibal_status status = add_coordinate(s, f, &phi->parameter, &x[e], sum, term, w);
+    phibal_status status =
+        add_coordinate(f.family, f.function, &phi->parameter, &x[e], sum, term, w);
     //@ assert still: vector_same{Pre, Here}(x, n);
-    if (status != PHIBAL_OK) return name_failure(status, function, phi, e, n, &x[e]);
+    if (status != PHIBAL_OK) return name_failure(status, f.name, phi, e, n, &x[e]);
   }
   return PHIBAL_OK;
 }
 
-static phibal_status sum_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const phibal_reference_potential *phi, size_t n,
-                                     const phibal_enclosure *x, phibal_enclosure *result) {
+/* result = sum_e f(x_e). */
+static phibal_status sum_coordinates(applied_function f, const phibal_reference_potential *phi,
+                                     size_t n, const phibal_enclosure *x,
+                                     phibal_enclosure *result) {
   //@ assert use_enclosure && use_room;
   mpfr_prec_t precision = working_precision(result, n, x);
   workspace w;
@@ -233,18 +244,18 @@ static phibal_status sum_coordinates(scalar_family s, scalar_function f, const c
   //@ assert precise: \forall integer i; 0 <= i < n ==> precise(x + i, precision);
   //@ assert room: room_for_vector(&w, x, n);
   //@ assert ready: output(&sum) && output(&term) && in(&sum, 0.0);
-  phibal_status status = add_coordinates(s, f, function, phi, n, x, &sum, &term, &w);
+  phibal_status status = add_coordinates(f, phi, n, x, &sum, &term, &w);
   /*@ assert sum: status == PHIBAL_OK ==>
-        holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, &sum); */
+        holds_sum{Pre, Here}(f.family, f.function, &phi->parameter, n, x, &sum); */
   //@ assert after: untouched{Pre, Here};
   workspace_clear(&w);
   //@ assert frame: untouched{Pre, Here};
   //@ assert ends: output(&sum) && output(&term) && output(result);
   /*@ assert still: status == PHIBAL_OK ==>
-        holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, &sum); */
+        holds_sum{Pre, Here}(f.family, f.function, &phi->parameter, n, x, &sum); */
   if (status == PHIBAL_OK) phibal_enclosure_set(result, &sum);
   /*@ assert result: status == PHIBAL_OK ==>
-        holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, result); */
+        holds_sum{Pre, Here}(f.family, f.function, &phi->parameter, n, x, result); */
   //@ assert only: only_written{Pre, Here}(result);
   //@ assert temporaries: output(&sum) && output(&term);
   phibal_enclosure_clear(&term);
@@ -257,7 +268,8 @@ phibal_status phibal_reference_value(const phibal_reference_potential *phi, size
   //@ assert use_enclosure && use_families;
   TRY(check("value", phi, n, x, value));
   scalar_family s;
-  if (find_family(phi, &s)) return sum_coordinates(s, FUNCTION_VALUE, "value", phi, n, x, value);
+  if (find_family(phi, &s))
+    return sum_coordinates((applied_function){s, FUNCTION_VALUE, "value"}, phi, n, x, value);
   if (is_lp_infinity(phi)) return lp_max_value(n, x, value);
   return renyi_value(&phi->parameter, n, x, value);
 }
@@ -268,7 +280,8 @@ phibal_status phibal_reference_gradient(const phibal_reference_potential *phi, s
   TRY(check("gradient", phi, n, x, gradient));
   scalar_family s;
   if (find_family(phi, &s))
-    return map_coordinates(s, FUNCTION_GRADIENT, "gradient", phi, n, x, gradient);
+    return map_coordinates((applied_function){s, FUNCTION_GRADIENT, "gradient"}, phi, n, x,
+                           gradient);
   if (is_lp_infinity(phi)) return lp_max_gradient(n, x, gradient);
   return renyi_gradient(&phi->parameter, n, x, gradient);
 }
@@ -279,7 +292,7 @@ phibal_status phibal_reference_hessian(const phibal_reference_potential *phi, si
   TRY(check("hessian", phi, n, x, hessian));
   scalar_family s;
   if (find_family(phi, &s))
-    return map_coordinates(s, FUNCTION_SECOND, "hessian", phi, n, x, hessian);
+    return map_coordinates((applied_function){s, FUNCTION_SECOND, "hessian"}, phi, n, x, hessian);
   if (is_lp_infinity(phi)) return lp_max_hessian(n, x, hessian);
   return renyi_hessian(&phi->parameter, n, x, hessian);
 }
@@ -344,7 +357,8 @@ phibal_status phibal_reference_conjugate(const phibal_reference_potential *phi, 
   TRY(check("conjugate", phi, n, y, value));
   scalar_family s;
   if (find_family(phi, &s))
-    return sum_coordinates(s, FUNCTION_CONJUGATE, "conjugate", phi, n, y, value);
+    return sum_coordinates((applied_function){s, FUNCTION_CONJUGATE, "conjugate"}, phi, n, y,
+                           value);
   if (is_lp_infinity(phi)) return lp_max_conjugate(n, y, value);
   return renyi_conjugate(&phi->parameter, n, y, value);
 }
@@ -356,8 +370,8 @@ phibal_status phibal_reference_conjugate_gradient(const phibal_reference_potenti
   TRY(check("conjugate-gradient", phi, n, y, gradient));
   scalar_family s;
   if (find_family(phi, &s))
-    return map_coordinates(s, FUNCTION_CONJUGATE_GRADIENT, "conjugate-gradient", phi, n, y,
-                           gradient);
+    return map_coordinates((applied_function){s, FUNCTION_CONJUGATE_GRADIENT, "conjugate-gradient"},
+                           phi, n, y, gradient);
   if (is_lp_infinity(phi)) return lp_max_conjugate_gradient(n, y, gradient);
   return renyi_conjugate_gradient(&phi->parameter, n, y, gradient);
 }

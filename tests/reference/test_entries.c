@@ -251,6 +251,7 @@ Test(entries, rounding_in_every_range) {
 
 /* Each other function, with arguments that it would not survive. */
 static void check_refused(const char *where, const char *why) {
+  const phibal_reference_result none = {0};
   const phibal_reference_ffn_inputs inputs = {0};
   const phibal_reference_ffn_saved saved = {0};
   const phibal_reference_ffn_results ffn_results = {0};
@@ -265,7 +266,7 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_token_forward(0, 0, 0, 0));
   REFUSED(phibal_reference_token_select(0, 0, 0, 0));
   REFUSED(phibal_reference_token_backward(0, 0, 0, 0, 0, 0, 0, 0));
-  REFUSED(phibal_reference_loads(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_loads((phibal_reference_batch){0}, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_frequency(0, 0, 0, 0, 0));
   REFUSED(phibal_reference_ema(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_price(0, 0, 0, 0, 0, 0));
@@ -273,7 +274,7 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_balance_loss(0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_switch_loss(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_frequency_centred(0, 0, 0, 0));
-  REFUSED(phibal_reference_sequence_loss(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_sequence_loss((phibal_reference_batch){0}, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_z_loss(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_loss_free_update(0, 0, 0, 0, 0));
   REFUSED(phibal_reference_quantile_required(0, 0, 0, 0, 0, 0));
@@ -294,8 +295,10 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_activation(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_ffn_forward(0, 0, inputs, 0, ffn_results));
   REFUSED(phibal_reference_ffn_backward(0, 0, inputs, saved, 0, 0));
-  REFUSED(phibal_reference_combine(0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-  REFUSED(phibal_reference_combine_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_combine((phibal_reference_combination){0}, 0, 0,
+                                   (phibal_reference_result){0}));
+  REFUSED(phibal_reference_combine_backward((phibal_reference_combination){0}, 0, 0, 0,
+                                            (phibal_reference_result){0}));
   REFUSED(phibal_reference_maxvio_counts(0, 0, 0, 0));
   REFUSED(phibal_reference_maxvio_mean(0, 0, 0, 0));
   REFUSED(phibal_reference_gini(0, 0, 0, 0));
@@ -359,7 +362,7 @@ Test(entries, another_range_in_a_thread) {
   const phibal_reference_ffn_saved saved = {0};
   const phibal_reference_ffn_results ffn_results = {0};
   const char *where = "in thread 1", *why = "in a thread of OpenMP";
-  REFUSED(phibal_reference_loads(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_loads((phibal_reference_batch){0}, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_product(0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_ffn_forward(0, 0, inputs, 0, ffn_results));
   REFUSED(phibal_reference_ffn_backward(0, 0, inputs, saved, 0, 0));
@@ -398,21 +401,23 @@ Test(entries, too_precise) {
                                        &rounded));
     TOO_PRECISE(phibal_reference_token_init(0, 0, 0, p));
     TOO_PRECISE(phibal_reference_mirror_argmax(0, 0, 0, 0, 0, p, 0, 0));
-    TOO_PRECISE(phibal_reference_loads(0, 0, 0, 0, 0, p, 0, 0, 0));
+    TOO_PRECISE(phibal_reference_loads((phibal_reference_batch){0}, 0, p, 0, 0, 0));
     TOO_PRECISE(phibal_reference_ema(0, 0, 0, 0, p, 0));
     TOO_PRECISE(phibal_reference_price(0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_price_centred(0, 0, 0, p, 0, 0, 0));
     TOO_PRECISE(phibal_reference_balance_loss(0, 0, 0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_switch_loss(0, 0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_frequency_centred(0, 0, p, 0));
-    TOO_PRECISE(phibal_reference_sequence_loss(0, 0, 0, 0, 0, 0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_sequence_loss((phibal_reference_batch){0}, 0, 0, 0, p, 0));
     TOO_PRECISE(phibal_reference_z_loss(0, 0, 0, 0, p, 0));
     TOO_PRECISE(phibal_reference_product(0, 0, 0, 0, 0, p, 0, 0));
     TOO_PRECISE(phibal_reference_activation(0, 0, p, 0, 0, 0));
     TOO_PRECISE(phibal_reference_ffn_forward(0, 0, inputs, p, ffn_results));
     TOO_PRECISE(phibal_reference_ffn_backward(0, 0, inputs, saved, p, 0));
-    TOO_PRECISE(phibal_reference_combine(0, 0, 0, 0, 0, 0, 0, p, 0, 0));
-    TOO_PRECISE(phibal_reference_combine_backward(0, 0, 0, 0, 0, 0, 0, p, 0, 0, 0));
+    TOO_PRECISE(phibal_reference_combine((phibal_reference_combination){0}, 0, p,
+                                         (phibal_reference_result){0}));
+    TOO_PRECISE(phibal_reference_combine_backward((phibal_reference_combination){0}, 0, p, 0,
+                                                  (phibal_reference_result){0}));
     TOO_PRECISE(phibal_reference_maxvio_counts(0, 0, p, 0));
     TOO_PRECISE(phibal_reference_maxvio_mean(0, 0, p, 0));
     TOO_PRECISE(phibal_reference_gini(0, 0, p, 0));

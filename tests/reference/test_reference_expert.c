@@ -102,14 +102,11 @@ Test(reference_expert, combine_agrees_with_arb) {
   floats_generate(TOKENS * D, back, 3.0, &seed);
   phibal_reference_result y = result_create(TOKENS * D), gathered = result_create(TOKENS * D);
   phibal_reference_result gate = result_create(TOKENS * SLOTS), expert = result_create(USED * D);
-  cr_assert_eq(phibal_reference_combine(TOKENS, SLOTS, D, rows, gates, output, before, BITS,
-                                        y.value, y.condition),
-               PHIBAL_OK);
-  cr_assert_eq(phibal_reference_combine(TOKENS, SLOTS, D, rows, NULL, output, NULL, BITS,
-                                        gathered.value, gathered.condition),
-               PHIBAL_OK);
-  cr_assert_eq(phibal_reference_combine_backward(TOKENS, SLOTS, D, rows, gates, output, back, BITS,
-                                                 expert.value, gate.value, gate.condition),
+  phibal_reference_combination combination = {TOKENS, SLOTS, D, rows, gates, output};
+  phibal_reference_combination ungated = {TOKENS, SLOTS, D, rows, NULL, output};
+  cr_assert_eq(phibal_reference_combine(combination, before, BITS, y), PHIBAL_OK);
+  cr_assert_eq(phibal_reference_combine(ungated, NULL, BITS, gathered), PHIBAL_OK);
+  cr_assert_eq(phibal_reference_combine_backward(combination, back, BITS, expert.value, gate),
                PHIBAL_OK);
   arb_t truth, magnitude;
   arb_init(truth);

@@ -119,17 +119,18 @@ Test(reference_losses, sequence_loss_agrees_with_arb) {
   const phibal_gate gates[] = {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_GATE_SIGMOID};
   for (int g = 0; g < 2; g++) {
     phibal_router router = {EXPERTS, ACTIVE, gates[g], 1.0f};
-    cr_assert_eq(phibal_reference_sequence_loss(&router, SEQUENCES, LENGTH, logits, NULL, mask,
-                                                0.02, 96, &loss),
-                 PHIBAL_OK);
+    cr_assert_eq(
+        phibal_reference_sequence_loss((phibal_reference_batch){&router, logits, NULL, mask},
+                                       SEQUENCES, LENGTH, 0.02, 96, &loss),
+        PHIBAL_OK);
     oracle_sequence_loss(&router, x, logits, mask, 0.02, truth);
     cr_assert(oracle_contains(&loss, truth));
     cr_assert(oracle_is_narrow(&loss, ldexp(1.0, 12 - 96), truth));
   }
   memset(mask, 0, sizeof mask);
   phibal_router router = {EXPERTS, ACTIVE, PHIBAL_GATE_PROBABILITY, 1.0f};
-  cr_assert_eq(phibal_reference_sequence_loss(&router, SEQUENCES, LENGTH, logits, NULL, mask, 0.02,
-                                              96, &loss),
+  cr_assert_eq(phibal_reference_sequence_loss((phibal_reference_batch){&router, logits, NULL, mask},
+                                              SEQUENCES, LENGTH, 0.02, 96, &loss),
                PHIBAL_OK);
   cr_assert(phibal_enclosure_is_zero(&loss));
   arb_clear(truth);
@@ -148,8 +149,9 @@ Test(reference_losses, sequence_loss_gradient_agrees_with_finite_differences) {
   phibal_router router = {EXPERTS, ACTIVE, PHIBAL_GATE_TOPK_SOFTMAX, 1.0f};
   const int token = 3 * LENGTH + 1, first = 3 * LENGTH;
   int64_t count[EXPERTS], in_sequence, total = 0;
-  cr_assert_eq(phibal_reference_loads(&router, LENGTH, logits + first * EXPERTS, NULL, mask + first,
-                                      64, NULL, count, &in_sequence),
+  cr_assert_eq(phibal_reference_loads(
+                   (phibal_reference_batch){&router, logits + first * EXPERTS, NULL, mask + first},
+                   LENGTH, 64, NULL, count, &in_sequence),
                PHIBAL_OK);
   cr_assert_eq(in_sequence, 6);
   for (int i = 0; i < SEQUENCES * LENGTH; i++) total += mask[i];
@@ -260,7 +262,8 @@ Test(reference_losses, phi_loss_gradient_stops_at_the_price) {
     logits_generate(LOGITS_ORDINARY, EXPERTS, logits + i * EXPERTS, &seed);
   phibal_router router = {EXPERTS, 1, PHIBAL_GATE_PROBABILITY, 1.0f};
   phibal_enclosure *mean = phibal_enclosure_vector(EXPERTS, 96);
-  cr_assert_eq(phibal_reference_loads(&router, BATCH, logits, NULL, NULL, 96, mean, NULL, NULL),
+  cr_assert_eq(phibal_reference_loads((phibal_reference_batch){&router, logits, NULL, NULL}, BATCH,
+                                      96, mean, NULL, NULL),
                PHIBAL_OK);
   arb_ptr x = _arb_vec_init(BATCH * EXPERTS), m0 = _arb_vec_init(EXPERTS);
   arb_t slope, slack;

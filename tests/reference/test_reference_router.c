@@ -136,9 +136,10 @@ static void check_loads(phibal_gate gate, int64_t tokens, int32_t n, int32_t k, 
     for (int32_t s = 0; s < k; s++) expected[selection[s]]++;
   }
   phibal_enclosure *mean = phibal_enclosure_vector((size_t)n, 96);
-  cr_assert_eq(phibal_reference_loads(&router, tokens, logits, NULL, masked ? mask : NULL, 96, mean,
-                                      count, &counted),
-               PHIBAL_OK, "%s", phibal_status_message());
+  cr_assert_eq(
+      phibal_reference_loads((phibal_reference_batch){&router, logits, NULL, masked ? mask : NULL},
+                             tokens, 96, mean, count, &counted),
+      PHIBAL_OK, "%s", phibal_status_message());
   cr_assert_eq(counted, unmasked);
   for (int32_t e = 0; e < n; e++) {
     arb_div_si(sum + e, sum + e, unmasked, ORACLE_PRECISION);
@@ -188,10 +189,12 @@ Test(reference_router, loads_do_not_depend_on_the_threads) {
   phibal_enclosure *one = phibal_enclosure_vector(N, 64), *more = phibal_enclosure_vector(N, 64);
   int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  cr_assert_eq(phibal_reference_loads(&router, T, logits, NULL, NULL, 64, one, NULL, NULL),
+  cr_assert_eq(phibal_reference_loads((phibal_reference_batch){&router, logits, NULL, NULL}, T, 64,
+                                      one, NULL, NULL),
                PHIBAL_OK);
   omp_set_num_threads(3);
-  cr_assert_eq(phibal_reference_loads(&router, T, logits, NULL, NULL, 64, more, NULL, NULL),
+  cr_assert_eq(phibal_reference_loads((phibal_reference_batch){&router, logits, NULL, NULL}, T, 64,
+                                      more, NULL, NULL),
                PHIBAL_OK);
   omp_set_num_threads(threads);
   for (int e = 0; e < N; e++) {
@@ -229,7 +232,8 @@ Test(reference_router, wrong_arguments_are_refused) {
   phibal_enclosure mean[4];
   for (int e = 0; e < 4; e++) phibal_enclosure_init(&mean[e], 64);
   router.experts = 4;
-  cr_assert_eq(phibal_reference_loads(&router, 1, logits, NULL, padding, 64, mean, NULL, NULL),
+  cr_assert_eq(phibal_reference_loads((phibal_reference_batch){&router, logits, NULL, padding}, 1,
+                                      64, mean, NULL, NULL),
                PHIBAL_ERROR_ARGUMENT);
   for (int e = 0; e < 4; e++) phibal_enclosure_clear(&mean[e]);
 }

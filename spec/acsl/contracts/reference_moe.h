@@ -130,34 +130,38 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
                                               const float *price, double price_scale,
                                               double z_scale);
 
-/*@ requires router == \null || \valid_read(router);
-    requires router != \null ==> \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
-    requires router != \null && logits != \null && 0 <= tokens &&
-      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-        token_rows(logits, mask, tokens, router->experts);
-    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid_read(bias + (0 .. router->experts - 1));
-    requires router != \null && mean != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      vector_output(mean, router->experts) && vector_in_use(mean, router->experts);
-    requires router != \null && count != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid(count + (0 .. router->experts - 1)) &&
-      \separated(count + (0 .. router->experts - 1), count_heap + (0 .. COUNT_HEAP_SIZE - 1));
+/*@ requires batch.router == \null || \valid_read(batch.router);
+    requires batch.router != \null ==>
+      \separated(batch.router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires batch.router != \null && batch.logits != \null && 0 <= tokens &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        token_rows(batch.logits, batch.mask, tokens, batch.router->experts);
+    requires batch.router != \null && batch.bias != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        \valid_read(batch.bias + (0 .. batch.router->experts - 1));
+    requires batch.router != \null && mean != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        vector_output(mean, batch.router->experts) && vector_in_use(mean, batch.router->experts);
+    requires batch.router != \null && count != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        \valid(count + (0 .. batch.router->experts - 1)) &&
+        \separated(count + (0 .. batch.router->experts - 1),
+                   count_heap + (0 .. COUNT_HEAP_SIZE - 1));
     requires counted == \null ||
       (\valid(counted) && \separated(counted, count_heap + (0 .. COUNT_HEAP_SIZE - 1)));
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
-    assigns mean[0 .. router->experts - 1], count[0 .. router->experts - 1], *counted,
+    assigns mean[0 .. batch.router->experts - 1], count[0 .. batch.router->experts - 1], *counted,
             LOADS_ALLOCATED;
     ensures still_in_use{Pre, Here};
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      sums_apart(r, mean, \old(router->experts)) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> router != \null && 0 <= tokens &&
-      1 <= router->active <= router->experts <= PHIBAL_MAX_EXPERTS;
-    ensures router != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      sums_ready(mean, router->experts); */
-phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
-                                     const float *logits, const float *bias, const uint8_t *mask,
+      sums_apart(r, mean, \old(batch.router->experts)) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> batch.router != \null && 0 <= tokens &&
+      1 <= batch.router->active <= batch.router->experts <= PHIBAL_MAX_EXPERTS;
+    ensures batch.router != \null && 1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+      sums_ready(mean, batch.router->experts); */
+phibal_status phibal_reference_loads(phibal_reference_batch batch, int64_t tokens,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
                                      int64_t *counted);
 
@@ -321,13 +325,15 @@ phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const 
 phibal_status phibal_reference_frequency_centred(int32_t experts, const float *frequency,
                                                  mpfr_prec_t precision, phibal_enclosure *centred);
 
-/*@ requires router == \null || \valid_read(router);
-    requires router != \null ==> \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
-    requires router != \null && logits != \null && 0 < sequences && 0 < length &&
-      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-        token_rows(logits, mask, sequences * length, router->experts);
-    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid_read(bias + (0 .. router->experts - 1));
+/*@ requires batch.router == \null || \valid_read(batch.router);
+    requires batch.router != \null ==>
+      \separated(batch.router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires batch.router != \null && batch.logits != \null && 0 < sequences && 0 < length &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        token_rows(batch.logits, batch.mask, sequences * length, batch.router->experts);
+    requires batch.router != \null && batch.bias != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        \valid_read(batch.bias + (0 .. batch.router->experts - 1));
     requires loss != \null ==> output(loss) && in_use(loss);
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
@@ -335,12 +341,11 @@ phibal_status phibal_reference_frequency_centred(int32_t experts, const float *f
     assigns *loss, LOADS_ALLOCATED;
     ensures still_in_use{Pre, Here} && kept{Pre, Here}(loss);
     ensures optional(loss);
-    ensures \result == PHIBAL_OK ==> router != \null && loss != \null && 0 <= sequences &&
-      0 <= length && 1 <= router->experts <= PHIBAL_MAX_EXPERTS && \is_finite(alpha); */
-phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_t sequences,
-                                             int64_t length, const float *logits, const float *bias,
-                                             const uint8_t *mask, double alpha,
-                                             mpfr_prec_t precision, phibal_enclosure *loss);
+    ensures \result == PHIBAL_OK ==> batch.router != \null && loss != \null && 0 <= sequences &&
+      0 <= length && 1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS && \is_finite(alpha); */
+phibal_status phibal_reference_sequence_loss(phibal_reference_batch batch, int64_t sequences,
+                                             int64_t length, double alpha, mpfr_prec_t precision,
+                                             phibal_enclosure *loss);
 
 /*@ requires 0 <= tokens && logsumexp != \null ==> \valid_read(logsumexp + (0 .. tokens - 1));
     requires 0 <= tokens && mask != \null ==> \valid_read(mask + (0 .. tokens - 1));
@@ -529,78 +534,81 @@ phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows,
                                             mpfr_prec_t precision,
                                             const phibal_reference_ffn_gradients *gradients);
 
-/*@ requires combine_there(tokens, active, width, row, expert_output);
-    requires 0 <= tokens && 1 <= active && 0 <= width ==>
-      place(tokens, width) <= ROUTING_MAX_SLOTS &&
-      (gates == \null || \valid_read(gates + (0 .. place(tokens, active) - 1))) &&
-      (before == \null || \valid_read(before + (0 .. place(tokens, width) - 1))) &&
-      optional_vector(y, place(tokens, width)) &&
-      optional_vector(condition, place(tokens, width)) &&
-      optional_vector_in_use(y, place(tokens, width)) &&
-      optional_vector_in_use(condition, place(tokens, width)) &&
-      optional_vectors_apart(y, place(tokens, width), condition, place(tokens, width));
+/*@ requires combine_there(c.tokens, c.active, c.width, c.row, c.expert_output);
+    requires 0 <= c.tokens && 1 <= c.active && 0 <= c.width ==>
+      place(c.tokens, c.width) <= ROUTING_MAX_SLOTS &&
+      (c.gates == \null || \valid_read(c.gates + (0 .. place(c.tokens, c.active) - 1))) &&
+      (before == \null || \valid_read(before + (0 .. place(c.tokens, c.width) - 1))) &&
+      optional_vector(y.value, place(c.tokens, c.width)) &&
+      optional_vector(y.condition, place(c.tokens, c.width)) &&
+      optional_vector_in_use(y.value, place(c.tokens, c.width)) &&
+      optional_vector_in_use(y.condition, place(c.tokens, c.width)) &&
+      optional_vectors_apart(y.value, place(c.tokens, c.width), y.condition,
+                             place(c.tokens, c.width));
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
-    assigns y[0 .. place(tokens, width) - 1], condition[0 .. place(tokens, width) - 1], ALLOCATED;
+    assigns y.value[0 .. place(c.tokens, c.width) - 1],
+            y.condition[0 .. place(c.tokens, c.width) - 1], ALLOCATED;
     ensures still_in_use{Pre, Here};
-    ensures frame: results_kept{Pre, Here}(y, condition, place(tokens, width));
-    ensures outputs: 0 <= tokens && 1 <= active && 0 <= width ==>
-      optional_vector(y, place(tokens, width)) && optional_vector(condition, place(tokens, width));
-    ensures \result == PHIBAL_OK ==> 0 <= tokens && 1 <= active && 0 <= width && y != \null;
-    ensures value: \result == PHIBAL_OK ==> combined_held(y, place(tokens, width), row, gates,
-      expert_output, before, active, width);
-    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
-      combined_magnitudes_held(condition, place(tokens, width), row, gates, expert_output, before,
-                               active, width); */
-phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t width,
-                                       const int64_t *row, const float *gates,
-                                       const float *expert_output, const float *before,
-                                       mpfr_prec_t precision, phibal_enclosure *y,
-                                       phibal_enclosure *condition);
+    ensures frame: results_kept{Pre, Here}(y.value, y.condition, place(c.tokens, c.width));
+    ensures outputs: 0 <= c.tokens && 1 <= c.active && 0 <= c.width ==>
+      optional_vector(y.value, place(c.tokens, c.width)) &&
+      optional_vector(y.condition, place(c.tokens, c.width));
+    ensures \result == PHIBAL_OK ==> 0 <= c.tokens && 1 <= c.active && 0 <= c.width &&
+      y.value != \null;
+    ensures value: \result == PHIBAL_OK ==>
+      combined_held(y.value, place(c.tokens, c.width), c.row, c.gates, c.expert_output, before,
+                    c.active, c.width);
+    ensures magnitude: \result == PHIBAL_OK && y.condition != \null ==>
+      combined_magnitudes_held(y.condition, place(c.tokens, c.width), c.row, c.gates,
+                               c.expert_output, before, c.active, c.width); */
+phibal_status phibal_reference_combine(phibal_reference_combination c, const float *before,
+                                       mpfr_prec_t precision, phibal_reference_result y);
 
-/*@ requires combine_there(tokens, active, width, row, expert_output);
-    requires 0 <= tokens && 1 <= active && 0 <= width ==>
-      place(tokens, width) <= ROUTING_MAX_SLOTS &&
-      (gates == \null || \valid_read(gates + (0 .. place(tokens, active) - 1))) &&
-      (y_gradient == \null || \valid_read(y_gradient + (0 .. place(tokens, width) - 1))) &&
-      gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
-        gate_condition) &&
-      optional_vector_in_use(expert_gradient, slots_size(row, place(tokens, active), width)) &&
-      optional_vector_in_use(gate_gradient, place(tokens, active)) &&
-      optional_vector_in_use(gate_condition, place(tokens, active));
+/*@ requires combine_there(c.tokens, c.active, c.width, c.row, c.expert_output);
+    requires 0 <= c.tokens && 1 <= c.active && 0 <= c.width ==>
+      place(c.tokens, c.width) <= ROUTING_MAX_SLOTS &&
+      (c.gates == \null || \valid_read(c.gates + (0 .. place(c.tokens, c.active) - 1))) &&
+      (y_gradient == \null || \valid_read(y_gradient + (0 .. place(c.tokens, c.width) - 1))) &&
+      gradients_there(c.row, place(c.tokens, c.active), c.width, expert_gradient,
+                      gate_gradient.value, gate_gradient.condition) &&
+      optional_vector_in_use(expert_gradient,
+                             slots_size(c.row, place(c.tokens, c.active), c.width)) &&
+      optional_vector_in_use(gate_gradient.value, place(c.tokens, c.active)) &&
+      optional_vector_in_use(gate_gradient.condition, place(c.tokens, c.active));
     requires precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
-    assigns gate_gradient[0 .. place(tokens, active) - 1],
-            gate_condition[0 .. place(tokens, active) - 1],
-            expert_gradient[0 .. slots_size(row, place(tokens, active), width) - 1], ALLOCATED;
+    assigns gate_gradient.value[0 .. place(c.tokens, c.active) - 1],
+            gate_gradient.condition[0 .. place(c.tokens, c.active) - 1],
+            expert_gradient[0 .. slots_size(c.row, place(c.tokens, c.active), c.width) - 1],
+            ALLOCATED;
     ensures still_in_use{Pre, Here};
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      optional_vector_apart(r, expert_gradient, slots_size(row, place(tokens, active), width)) &&
-      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
-      optional_vector_apart(r, gate_condition, place(tokens, active)) ==> same{Pre, Here}(r);
-    ensures outputs: 0 <= tokens && 1 <= active && 0 <= width ==>
-      gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
-        gate_condition);
-    ensures \result == PHIBAL_OK ==> 0 <= tokens && 1 <= active && 0 <= width;
+      optional_vector_apart(r, expert_gradient,
+                            slots_size(c.row, place(c.tokens, c.active), c.width)) &&
+      optional_vector_apart(r, gate_gradient.value, place(c.tokens, c.active)) &&
+      optional_vector_apart(r, gate_gradient.condition, place(c.tokens, c.active)) ==>
+        same{Pre, Here}(r);
+    ensures outputs: 0 <= c.tokens && 1 <= c.active && 0 <= c.width ==>
+      gradients_there(c.row, place(c.tokens, c.active), c.width, expert_gradient,
+                      gate_gradient.value, gate_gradient.condition);
+    ensures \result == PHIBAL_OK ==> 0 <= c.tokens && 1 <= c.active && 0 <= c.width;
     ensures rows: \result == PHIBAL_OK && expert_gradient != \null &&
-      rows_distinct(row, place(tokens, active)) ==>
-        row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
-                           width);
-    ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
-      gate_gradients_held(gate_gradient, place(tokens, active), row, expert_output, y_gradient,
-                          active, width);
-    ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
-      gate_magnitudes_held(gate_condition, place(tokens, active), row, expert_output, y_gradient,
-                           active, width); */
-phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, int64_t width,
-                                                const int64_t *row, const float *gates,
-                                                const float *expert_output, const float *y_gradient,
-                                                mpfr_prec_t precision,
+      rows_distinct(c.row, place(c.tokens, c.active)) ==>
+        row_gradients_held(expert_gradient, place(c.tokens, c.active), c.row, c.gates, y_gradient,
+                           c.active, c.width);
+    ensures value: \result == PHIBAL_OK && gate_gradient.value != \null ==>
+      gate_gradients_held(gate_gradient.value, place(c.tokens, c.active), c.row, c.expert_output,
+                          y_gradient, c.active, c.width);
+    ensures condition: \result == PHIBAL_OK && gate_gradient.condition != \null ==>
+      gate_magnitudes_held(gate_gradient.condition, place(c.tokens, c.active), c.row,
+                           c.expert_output, y_gradient, c.active, c.width); */
+phibal_status phibal_reference_combine_backward(phibal_reference_combination c,
+                                                const float *y_gradient, mpfr_prec_t precision,
                                                 phibal_enclosure *expert_gradient,
-                                                phibal_enclosure *gate_gradient,
-                                                phibal_enclosure *gate_condition);
+                                                phibal_reference_result gate_gradient);
 
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && count != \null ==>
       \valid_read(count + (0 .. experts - 1));

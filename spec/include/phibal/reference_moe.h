@@ -80,13 +80,20 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
                                               const float *price, double price_scale,
                                               double z_scale);
 
+/* A batch of tokens and what selects their experts: logits [T][E], bias [E] or null; mask [T], 0
+   for padding, null where all tokens count. */
+typedef struct phibal_reference_batch {
+  const phibal_router *router;
+  const float *logits, *bias;
+  const uint8_t *mask;
+} phibal_reference_batch;
+
 /* (R6), (R7) over a batch, with OpenMP over tokens; the same enclosures for any number of threads.
      mean    [E] (R6): P_e, the mean probability over the unmasked tokens; may be null
      count   [E] out: unmasked tokens whose selection holds e; may be null
      counted     out: unmasked tokens
    With no unmasked token the means are PHIBAL_ERROR_ARGUMENT. */
-phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
-                                     const float *logits, const float *bias, const uint8_t *mask,
+phibal_status phibal_reference_loads(phibal_reference_batch batch, int64_t tokens,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
                                      int64_t *counted);
 
@@ -133,10 +140,9 @@ phibal_status phibal_reference_frequency_centred(int32_t experts, const float *f
 /* (L4) alpha E sum_b (n_b / n) sum_e f_be P_be from the logits: sequence b is tokens b length ..
    (b+1) length - 1, of which n_b are unmasked, n in all; f and P are those of its unmasked tokens.
    (Equal n_b: the plain mean over sequences.) n = 0 gives 0. */
-phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_t sequences,
-                                             int64_t length, const float *logits, const float *bias,
-                                             const uint8_t *mask, double alpha,
-                                             mpfr_prec_t precision, phibal_enclosure *loss);
+phibal_status phibal_reference_sequence_loss(phibal_reference_batch batch, int64_t sequences,
+                                             int64_t length, double alpha, mpfr_prec_t precision,
+                                             phibal_enclosure *loss);
 
 /* (L5) coefficient / n sum_t logsumexp_t^2 over the n unmasked tokens; n = 0 gives 0. */
 phibal_status phibal_reference_z_loss(int64_t tokens, double coefficient, const float *logsumexp,
@@ -225,25 +231,29 @@ phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows,
                                             phibal_reference_ffn_saved saved, mpfr_prec_t precision,
                                             const phibal_reference_ffn_gradients *gradients);
 
+/* What a combine sums: row[t k + s], -1 for padding, is the row of expert_output [..][d] that slot
+   s of token t has, row [T][k]; gates [T][k]. */
+typedef struct phibal_reference_combination {
+  int64_t tokens;
+  int32_t active;
+  int64_t width;
+  const int64_t *row;
+  const float *gates, *expert_output;
+} phibal_reference_combination;
+
 /* (E4) y[T][d] = before[T][d] + sum_s gates[t][s] expert_output[row[t k + s]][d]; padded slots
-   (row -1) contribute nothing. condition = |before| + sum |gates| |expert_output|. `before` null:
+   contribute nothing. The condition is |before| + sum |gates| |expert_output|. `before` null:
    0. With gates null (all 1) and x' for before this is (E1b), the gather's backward. */
-phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t width,
-                                       const int64_t *row, const float *gates,
-                                       const float *expert_output, const float *before,
-                                       mpfr_prec_t precision, phibal_enclosure *y,
-                                       phibal_enclosure *condition);
+phibal_status phibal_reference_combine(phibal_reference_combination c, const float *before,
+                                       mpfr_prec_t precision, phibal_reference_result y);
 
 /* (E5) expert_gradient[row[t k + s]] = gates[t][s] y_gradient[t]; gate_gradient[t][s] =
-   <y_gradient[t], expert_output[row]>, 0 for padding; gate_condition the sum of |terms|. Outputs
+   <y_gradient[t], expert_output[row]>, 0 for padding; its condition is the sum of |terms|. Outputs
    may be null. No two slots have the same row. */
-phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, int64_t width,
-                                                const int64_t *row, const float *gates,
-                                                const float *expert_output, const float *y_gradient,
-                                                mpfr_prec_t precision,
+phibal_status phibal_reference_combine_backward(phibal_reference_combination c,
+                                                const float *y_gradient, mpfr_prec_t precision,
                                                 phibal_enclosure *expert_gradient,
-                                                phibal_enclosure *gate_gradient,
-                                                phibal_enclosure *gate_condition);
+                                                phibal_reference_result gate_gradient);
 
 /* Metrics. */
 

@@ -42,6 +42,35 @@
   }
 */
 
+/* The results of gate i are none of the other gates'. */
+/*@ ghost
+  /@ requires 0 <= i < n;
+     requires optional_vectors_apart(gate_gradient, n, gate_condition, n);
+     requires gradient == (gate_gradient == \null ? gate_gradient : gate_gradient + i);
+     requires condition == (gate_condition == \null ? gate_condition : gate_condition + i);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures gate_gradient != \null ==> \forall integer k; 0 <= k < n ==>
+       optional_apart(gate_gradient + k, condition);
+     ensures gate_gradient != \null ==> \forall integer k; 0 <= k < n && k != i ==>
+       \separated(gate_gradient + k, gate_gradient + i);
+     ensures gate_condition != \null ==> \forall integer k; 0 <= k < n ==>
+       optional_apart(gate_condition + k, gradient);
+     ensures gate_condition != \null ==> \forall integer k; 0 <= k < n && k != i ==>
+       \separated(gate_condition + k, gate_condition + i);
+     ensures gate_gradient != \null && gate_condition != \null ==> \forall integer k;
+       0 <= k < n ==> \separated(gate_condition + k, gate_gradient + i);
+     ensures \forall phibal_enclosure *r; optional_vector_apart(r, gate_gradient, n) &&
+       optional_vector_apart(r, gate_condition, n) ==>
+         optional_apart(r, gradient) && optional_apart(r, condition); @/
+  void gate_elsewhere(int64_t n, int64_t i, const phibal_enclosure *gate_gradient,
+                      const phibal_enclosure *gate_condition, const phibal_enclosure *gradient,
+                      const phibal_enclosure *condition) {
+    /@ assert use_enclosure; @/
+  }
+*/
+
 /*@ // row `row` of x is there; z is none of it
     predicate row_output{L}(phibal_enclosure *x, integer row, integer width) =
       \forall integer k; place(row, width) <= k < place(row, width) + width ==> output(x + k);
@@ -106,103 +135,99 @@ static phibal_status combine_backward_slot(int64_t width, int64_t row, const flo
                                            phibal_enclosure *gradient,
                                            phibal_enclosure *condition);
 
-/*@ requires 0 <= tokens && 1 <= active && 0 <= width;
-    requires place(tokens, active) <= ROUTING_MAX_SLOTS &&
-      place(tokens, width) <= ROUTING_MAX_SLOTS;
-    requires \valid_read(row + (0 .. place(tokens, active) - 1));
-    requires slots_there(row, place(tokens, active), width, expert_output);
-    requires floats_there(y_gradient, place(tokens, width));
-    requires vector_output(t, 3) && optional_vector(gate_gradient, place(tokens, active)) &&
-      optional_vector(gate_condition, place(tokens, active));
-    requires optional_vectors_apart(gate_gradient, place(tokens, active), t, 3);
-    requires optional_vectors_apart(gate_condition, place(tokens, active), t, 3);
-    requires optional_vectors_apart(gate_gradient, place(tokens, active), gate_condition,
-      place(tokens, active));
+/*@ requires 0 <= c.tokens && 1 <= c.active && 0 <= c.width;
+    requires place(c.tokens, c.active) <= ROUTING_MAX_SLOTS &&
+      place(c.tokens, c.width) <= ROUTING_MAX_SLOTS;
+    requires \valid_read(c.row + (0 .. place(c.tokens, c.active) - 1));
+    requires slots_there(c.row, place(c.tokens, c.active), c.width, c.expert_output);
+    requires floats_there(y_gradient, place(c.tokens, c.width));
+    requires vector_output(t, 3) && optional_vector(gate_gradient, place(c.tokens, c.active)) &&
+      optional_vector(gate_condition, place(c.tokens, c.active));
+    requires optional_vectors_apart(gate_gradient, place(c.tokens, c.active), t, 3);
+    requires optional_vectors_apart(gate_condition, place(c.tokens, c.active), t, 3);
+    requires optional_vectors_apart(gate_gradient, place(c.tokens, c.active), gate_condition,
+      place(c.tokens, c.active));
     terminates \true;
     exits \false;
-    assigns t[0 .. 2], gate_gradient[0 .. place(tokens, active) - 1],
-            gate_condition[0 .. place(tokens, active) - 1];
+    assigns t[0 .. 2], gate_gradient[0 .. place(c.tokens, c.active) - 1],
+            gate_condition[0 .. place(c.tokens, c.active) - 1];
     ensures temporaries: vector_output(t, 3);
-    ensures gradients: optional_vector(gate_gradient, place(tokens, active));
-    ensures conditions: optional_vector(gate_condition, place(tokens, active));
+    ensures gradients: optional_vector(gate_gradient, place(c.tokens, c.active));
+    ensures conditions: optional_vector(gate_condition, place(c.tokens, c.active));
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
-      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
-      optional_vector_apart(r, gate_condition, place(tokens, active)) ==> same{Pre, Here}(r);
+      optional_vector_apart(r, gate_gradient, place(c.tokens, c.active)) &&
+      optional_vector_apart(r, gate_condition, place(c.tokens, c.active)) ==> same{Pre, Here}(r);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
-      gate_gradients_held(gate_gradient, place(tokens, active), row, expert_output, y_gradient,
-                          active, width);
+      gate_gradients_held(gate_gradient, place(c.tokens, c.active), c.row, c.expert_output,
+                          y_gradient, c.active, c.width);
     ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
-      gate_magnitudes_held(gate_condition, place(tokens, active), row, expert_output, y_gradient,
-                           active, width); */
-static phibal_status combine_backward_gates(int64_t tokens, int32_t active, int64_t width,
-                                            const int64_t *row, const float *expert_output,
-                                            const float *y_gradient, phibal_enclosure *t,
-                                            phibal_enclosure *gate_gradient,
+      gate_magnitudes_held(gate_condition, place(c.tokens, c.active), c.row, c.expert_output,
+                           y_gradient, c.active, c.width); */
+static phibal_status combine_backward_gates(phibal_reference_combination c, const float *y_gradient,
+                                            phibal_enclosure *t, phibal_enclosure *gate_gradient,
                                             phibal_enclosure *gate_condition);
 
-/*@ requires 0 <= tokens && 1 <= active && 0 <= width;
-    requires place(tokens, active) <= ROUTING_MAX_SLOTS &&
-      place(tokens, width) <= ROUTING_MAX_SLOTS;
-    requires \valid_read(row + (0 .. place(tokens, active) - 1));
-    requires slots_size(row, place(tokens, active), width) <= ROUTING_MAX_SLOTS;
-    requires floats_there(gates, place(tokens, active)) &&
-      floats_there(y_gradient, place(tokens, width));
-    requires vector_output(expert_gradient, slots_size(row, place(tokens, active), width));
+/*@ requires 0 <= c.tokens && 1 <= c.active && 0 <= c.width;
+    requires place(c.tokens, c.active) <= ROUTING_MAX_SLOTS &&
+      place(c.tokens, c.width) <= ROUTING_MAX_SLOTS;
+    requires \valid_read(c.row + (0 .. place(c.tokens, c.active) - 1));
+    requires slots_size(c.row, place(c.tokens, c.active), c.width) <= ROUTING_MAX_SLOTS;
+    requires floats_there(c.gates, place(c.tokens, c.active)) &&
+      floats_there(y_gradient, place(c.tokens, c.width));
+    requires vector_output(expert_gradient, slots_size(c.row, place(c.tokens, c.active), c.width));
     terminates \true;
     exits \false;
-    assigns expert_gradient[0 .. slots_size(row, place(tokens, active), width) - 1];
+    assigns expert_gradient[0 .. slots_size(c.row, place(c.tokens, c.active), c.width) - 1];
     ensures outputs: vector_output(expert_gradient,
-      slots_size(row, place(tokens, active), width));
+      slots_size(c.row, place(c.tokens, c.active), c.width));
     ensures frame: only_vector_written{Pre, Here}(expert_gradient,
-      slots_size(row, place(tokens, active), width));
-    ensures rows: rows_distinct(row, place(tokens, active)) ==>
-      row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
-                         width); */
-static void combine_backward_rows(int64_t tokens, int32_t active, int64_t width, const int64_t *row,
-                                  const float *gates, const float *y_gradient,
+      slots_size(c.row, place(c.tokens, c.active), c.width));
+    ensures rows: rows_distinct(c.row, place(c.tokens, c.active)) ==>
+      row_gradients_held(expert_gradient, place(c.tokens, c.active), c.row, c.gates, y_gradient,
+                         c.active, c.width); */
+static void combine_backward_rows(phibal_reference_combination c, const float *y_gradient,
                                   phibal_enclosure *expert_gradient);
 
-/*@ requires 0 <= tokens && 1 <= active && 0 <= width;
-    requires place(tokens, active) <= ROUTING_MAX_SLOTS &&
-      place(tokens, width) <= ROUTING_MAX_SLOTS;
-    requires \valid_read(row + (0 .. place(tokens, active) - 1));
-    requires slots_size(row, place(tokens, active), width) <= ROUTING_MAX_SLOTS;
-    requires slots_there(row, place(tokens, active), width, expert_output);
-    requires floats_there(gates, place(tokens, active)) &&
-      floats_there(y_gradient, place(tokens, width));
+/*@ requires 0 <= c.tokens && 1 <= c.active && 0 <= c.width;
+    requires place(c.tokens, c.active) <= ROUTING_MAX_SLOTS &&
+      place(c.tokens, c.width) <= ROUTING_MAX_SLOTS;
+    requires \valid_read(c.row + (0 .. place(c.tokens, c.active) - 1));
+    requires slots_size(c.row, place(c.tokens, c.active), c.width) <= ROUTING_MAX_SLOTS;
+    requires slots_there(c.row, place(c.tokens, c.active), c.width, c.expert_output);
+    requires floats_there(c.gates, place(c.tokens, c.active)) &&
+      floats_there(y_gradient, place(c.tokens, c.width));
     requires vector_output(t, 3);
-    requires gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
-      gate_condition);
+    requires gradients_there(c.row, place(c.tokens, c.active), c.width, expert_gradient,
+                             gate_gradient, gate_condition);
     requires optional_vectors_apart(expert_gradient,
-      slots_size(row, place(tokens, active), width), t, 3);
-    requires optional_vectors_apart(gate_gradient, place(tokens, active), t, 3);
-    requires optional_vectors_apart(gate_condition, place(tokens, active), t, 3);
+      slots_size(c.row, place(c.tokens, c.active), c.width), t, 3);
+    requires optional_vectors_apart(gate_gradient, place(c.tokens, c.active), t, 3);
+    requires optional_vectors_apart(gate_condition, place(c.tokens, c.active), t, 3);
     terminates \true;
     exits \false;
-    assigns t[0 .. 2], gate_gradient[0 .. place(tokens, active) - 1],
-            gate_condition[0 .. place(tokens, active) - 1],
-            expert_gradient[0 .. slots_size(row, place(tokens, active), width) - 1];
+    assigns t[0 .. 2], gate_gradient[0 .. place(c.tokens, c.active) - 1],
+            gate_condition[0 .. place(c.tokens, c.active) - 1],
+            expert_gradient[0 .. slots_size(c.row, place(c.tokens, c.active), c.width) - 1];
     ensures temporaries: vector_output(t, 3);
-    ensures outputs: gradients_there(row, place(tokens, active), width, expert_gradient,
+    ensures outputs: gradients_there(c.row, place(c.tokens, c.active), c.width, expert_gradient,
       gate_gradient, gate_condition);
     ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
-      optional_vector_apart(r, expert_gradient, slots_size(row, place(tokens, active), width)) &&
-      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
-      optional_vector_apart(r, gate_condition, place(tokens, active)) ==> same{Pre, Here}(r);
+      optional_vector_apart(r, expert_gradient,
+                            slots_size(c.row, place(c.tokens, c.active), c.width)) &&
+      optional_vector_apart(r, gate_gradient, place(c.tokens, c.active)) &&
+      optional_vector_apart(r, gate_condition, place(c.tokens, c.active)) ==> same{Pre, Here}(r);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures rows: expert_gradient != \null && rows_distinct(row, place(tokens, active)) ==>
-      row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
-                         width);
+    ensures rows: expert_gradient != \null && rows_distinct(c.row, place(c.tokens, c.active)) ==>
+      row_gradients_held(expert_gradient, place(c.tokens, c.active), c.row, c.gates, y_gradient,
+                         c.active, c.width);
     ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
-      gate_gradients_held(gate_gradient, place(tokens, active), row, expert_output, y_gradient,
-                          active, width);
+      gate_gradients_held(gate_gradient, place(c.tokens, c.active), c.row, c.expert_output,
+                          y_gradient, c.active, c.width);
     ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
-      gate_magnitudes_held(gate_condition, place(tokens, active), row, expert_output, y_gradient,
-                           active, width); */
-static phibal_status combine_backward_all(int64_t tokens, int32_t active, int64_t width,
-                                          const int64_t *row, const float *gates,
-                                          const float *expert_output, const float *y_gradient,
+      gate_magnitudes_held(gate_condition, place(c.tokens, c.active), c.row, c.expert_output,
+                           y_gradient, c.active, c.width); */
+static phibal_status combine_backward_all(phibal_reference_combination c, const float *y_gradient,
                                           phibal_enclosure *t, phibal_enclosure *expert_gradient,
                                           phibal_enclosure *gate_gradient,
                                           phibal_enclosure *gate_condition);

@@ -11,16 +11,16 @@
 
 /*@ terminates \true;
     ensures tokens: \result == PHIBAL_OK && counted != \null &&
-      count_apart(counted, count, \old(router->experts)) ==>
-        *counted == tokens_counted(mask, tokens);
+      count_apart(counted, count, \old(batch.router->experts)) ==>
+        *counted == tokens_counted(batch.mask, tokens);
     ensures means: \result == PHIBAL_OK && mean != \null ==>
-      means_held(mean, \old(router->gate), logits, mask, \old(router->experts), tokens);
+      means_held(mean, \old(batch.router->gate), batch.logits, batch.mask,
+                 \old(batch.router->experts), tokens);
     ensures counts: \result == PHIBAL_OK && count != \null &&
-      \old(router->group_score) == PHIBAL_GROUP_NONE ==>
-        counts_held(count, \old(router->gate), logits, bias, mask, \old(router->experts),
-                    \old(router->active), tokens); */
-phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
-                                     const float *logits, const float *bias, const uint8_t *mask,
+      \old(batch.router->group_score) == PHIBAL_GROUP_NONE ==>
+        counts_held(count, \old(batch.router->gate), batch.logits, batch.bias, batch.mask,
+                    \old(batch.router->experts), \old(batch.router->active), tokens); */
+phibal_status phibal_reference_loads(phibal_reference_batch batch, int64_t tokens,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
                                      int64_t *counted);
 

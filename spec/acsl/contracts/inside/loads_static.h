@@ -48,7 +48,7 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
         count[e] ==
           \old(count[e]) + (rank(batch.router->gate, logits, batch.bias, e,
                                  t->experts) < t->active ? 1 : 0); */
-static phibal_status loads_count_token(phibal_reference_token *t, loads_batch batch,
+static phibal_status loads_count_token(phibal_reference_token *t, phibal_reference_batch batch,
                                        const float *logits, int64_t *count);
 
 /* What follows from where a token lies. */
@@ -132,7 +132,7 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
         run.count[e] ==
           \old(run.count[e]) + (rank(batch.router->gate, logits, batch.bias, e,
                                      t->experts) < t->active ? 1 : 0); */
-static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batch,
+static phibal_status loads_add_token(phibal_reference_token *t, phibal_reference_batch batch,
                                      const float *logits, loads_runs run);
 
 /*@ requires token_ready(t) && \valid_read(batch.router);
@@ -160,8 +160,8 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
     ensures counts: \result == PHIBAL_OK && ranked(batch.router) ==>
       counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
                      t->experts, t->active, first, end); */
-static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
-                                   int64_t end, loads_runs run, int64_t *counted);
+static phibal_status loads_add_run(phibal_reference_token *t, phibal_reference_batch batch,
+                                   int64_t first, int64_t end, loads_runs run, int64_t *counted);
 
 /* Where runs begin and end: the tokens', and their places among the sums. */
 /*@ ghost
@@ -296,7 +296,7 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r);
     ensures counted: \result == PHIBAL_OK ==> run_counts_tokens(counted, batch.mask, tokens, r);
     ensures sums: \result == PHIBAL_OK ==>
       run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens, r); */
-static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch batch,
+static phibal_status loads_add_numbered(phibal_reference_token *t, phibal_reference_batch batch,
                                         int64_t tokens, loads_runs runs, int r, int64_t *counted);
 
 /*@ requires \valid_read(batch.router);
@@ -337,8 +337,8 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
       ranked{Pre}(batch.router) ==>
         runs_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
                       \old(batch.router->experts), \old(batch.router->active), tokens); */
-static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precision, loads_runs runs,
-                          int64_t *counted, phibal_status *status);
+static void loads_run_all(phibal_reference_batch batch, int64_t tokens, mpfr_prec_t precision,
+                          loads_runs runs, int64_t *counted, phibal_status *status);
 
 /*@ requires 0 <= tokens && \valid_read(status + (0 .. LOADS_RUNS - 1));
     terminates \true;
@@ -495,9 +495,9 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
       ranked{Pre}(batch.router) ==>
         counts_held(count, \old(batch.router->gate), batch.logits, batch.bias, batch.mask,
                     \old(batch.router->experts), \old(batch.router->active), tokens); */
-static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
-                                   loads_runs runs, phibal_enclosure *t, phibal_enclosure *mean,
-                                   int64_t *count, int64_t *counted);
+static phibal_status loads_compute(phibal_reference_batch batch, int64_t tokens,
+                                   mpfr_prec_t precision, loads_runs runs, phibal_enclosure *t,
+                                   phibal_enclosure *mean, int64_t *count, int64_t *counted);
 
 /*@ requires 0 <= experts && \valid_read(logits + (0 .. experts - 1));
     terminates \true;
@@ -507,21 +507,22 @@ static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_
 static phibal_status loads_check_row(const char *name, int64_t i, int32_t experts,
                                      const float *logits);
 
-/*@ requires router == \null || \valid_read(router);
-    requires router != \null && logits != \null && 0 <= tokens &&
-      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-        token_rows(logits, mask, tokens, router->experts);
-    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
-      \valid_read(bias + (0 .. router->experts - 1));
+/*@ requires batch.router == \null || \valid_read(batch.router);
+    requires batch.router != \null && batch.logits != \null && 0 <= tokens &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        token_rows(batch.logits, batch.mask, tokens, batch.router->experts);
+    requires batch.router != \null && batch.bias != \null &&
+      1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS ==>
+        \valid_read(batch.bias + (0 .. batch.router->experts - 1));
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \result == PHIBAL_OK ==> router != \null && 0 <= tokens &&
-      (0 < tokens ==> logits != \null) && precision >= OPERATION_PRECISION;
+    ensures \result == PHIBAL_OK ==> batch.router != \null && 0 <= tokens &&
+      (0 < tokens ==> batch.logits != \null) && precision >= OPERATION_PRECISION;
     ensures \result == PHIBAL_OK ==>
-      1 <= router->active <= router->experts <= PHIBAL_MAX_EXPERTS; */
-static phibal_status loads_check(const phibal_router *router, int64_t tokens, const float *logits,
-                                 const float *bias, const uint8_t *mask, mpfr_prec_t precision);
+      1 <= batch.router->active <= batch.router->experts <= PHIBAL_MAX_EXPERTS; */
+static phibal_status loads_check(phibal_reference_batch batch, int64_t tokens,
+                                 mpfr_prec_t precision);
 
 /*@ requires \valid_read(batch.router);
     requires 1 <= batch.router->active <= batch.router->experts <= PHIBAL_MAX_EXPERTS;
@@ -568,9 +569,10 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
       ranked{Pre}(batch.router) ==>
         counts_held(count, \old(batch.router->gate), batch.logits, batch.bias, batch.mask,
                     \old(batch.router->experts), \old(batch.router->active), tokens); */
-static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
-                                       phibal_enclosure *sum, phibal_enclosure *t,
-                                       phibal_enclosure *mean, int64_t *count, int64_t *counted);
+static phibal_status loads_with_counts(phibal_reference_batch batch, int64_t tokens,
+                                       mpfr_prec_t precision, phibal_enclosure *sum,
+                                       phibal_enclosure *t, phibal_enclosure *mean, int64_t *count,
+                                       int64_t *counted);
 
 /*@ requires 1 <= experts && \valid_read(count + (0 .. experts - 1));
     requires vector_output(frequency, experts) && output(numerator) && input(divisor);

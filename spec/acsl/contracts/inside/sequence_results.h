@@ -9,15 +9,15 @@
 #endif
 
 /*@ terminates \true;
-    ensures none: \result == PHIBAL_OK && tokens_counted(mask, sequences * length) == 0 ==>
+    ensures none: \result == PHIBAL_OK && tokens_counted(batch.mask, sequences * length) == 0 ==>
       in(loss, 0.0);
-    ensures value: \result == PHIBAL_OK && 0 < tokens_counted(mask, sequences * length) &&
-      \old(router->group_score) == PHIBAL_GROUP_NONE ==>
-        in(loss, sequence_loss((real)alpha, \old(router->gate), logits, bias, mask,
-                               \old(router->experts), \old(router->active), length, sequences)); */
-phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_t sequences,
-                                             int64_t length, const float *logits, const float *bias,
-                                             const uint8_t *mask, double alpha,
-                                             mpfr_prec_t precision, phibal_enclosure *loss);
+    ensures value: \result == PHIBAL_OK && 0 < tokens_counted(batch.mask, sequences * length) &&
+      \old(batch.router->group_score) == PHIBAL_GROUP_NONE ==>
+        in(loss, sequence_loss((real)alpha, \old(batch.router->gate), batch.logits, batch.bias,
+                               batch.mask, \old(batch.router->experts),
+                               \old(batch.router->active), length, sequences)); */
+phibal_status phibal_reference_sequence_loss(phibal_reference_batch batch, int64_t sequences,
+                                             int64_t length, double alpha, mpfr_prec_t precision,
+                                             phibal_enclosure *loss);
 
 #endif

@@ -184,74 +184,79 @@ static int64_t mask_count(int64_t tokens, const uint8_t *mask);
   }
 */
 
-/*@ requires \valid_read(router) && 1 <= router->experts <= PHIBAL_MAX_EXPERTS;
-    requires \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
-    requires token_rows(logits, mask, length, router->experts);
-    requires bias != \null ==> \valid_read(bias + (0 .. router->experts - 1));
+/*@ requires \valid_read(batch.router) && 1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS;
+    requires \separated(batch.router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires token_rows(batch.logits, batch.mask, length, batch.router->experts);
+    requires batch.bias != \null ==> \valid_read(batch.bias + (0 .. batch.router->experts - 1));
     requires precision <= MPFR_PREC_MAX;
-    requires \valid(count + (0 .. router->experts - 1)) &&
-             \separated(count + (0 .. router->experts - 1),
+    requires \valid(w.count + (0 .. batch.router->experts - 1)) &&
+             \separated(w.count + (0 .. batch.router->experts - 1),
                         count_heap + (0 .. COUNT_HEAP_SIZE - 1));
-    requires vector_output(t, 3) && vector_in_use(t, 3);
-    requires vector_output(mean, router->experts) && vector_in_use(mean, router->experts);
-    requires vectors_apart(t, 3, mean, router->experts) &&
-             vectors_apart(mean, router->experts, t, 3);
-    requires \valid(counted) && \separated(counted, count + (0 .. router->experts - 1)) &&
+    requires vector_output(w.t, 3) && vector_in_use(w.t, 3);
+    requires vector_output(w.mean, batch.router->experts) &&
+             vector_in_use(w.mean, batch.router->experts);
+    requires vectors_apart(w.t, 3, w.mean, batch.router->experts) &&
+             vectors_apart(w.mean, batch.router->experts, w.t, 3);
+    requires \valid(counted) && \separated(counted, w.count + (0 .. batch.router->experts - 1)) &&
              \separated(counted, count_heap + (0 .. COUNT_HEAP_SIZE - 1));
     terminates \true;
     exits \false;
-    assigns t[0 .. 2], mean[0 .. router->experts - 1], count[0 .. router->experts - 1], *counted,
-            LOADS_ALLOCATED;
-    ensures vector_output(t, 3) && still_in_use{Pre, Here};
-    ensures vector_output(mean, router->experts);
+    assigns w.t[0 .. 2], w.mean[0 .. batch.router->experts - 1],
+            w.count[0 .. batch.router->experts - 1], *counted, LOADS_ALLOCATED;
+    ensures vector_output(w.t, 3) && still_in_use{Pre, Here};
+    ensures vector_output(w.mean, batch.router->experts);
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
-    ensures *counted == tokens_counted(mask, length) && 0 <= *counted <= length;
-    ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts;
-    ensures sum: \result == PHIBAL_OK && \old(router->group_score) == PHIBAL_GROUP_NONE ==>
-      \forall real a; in{Pre}(t + 0, a) ==>
-        in(t + 0, a + count_share(\old(router->gate), logits, bias, mask, \old(router->experts),
-                                  \old(router->active), length)); */
-static phibal_status sequence_one(const phibal_router *router, int64_t length, const float *logits,
-                                  const float *bias, const uint8_t *mask, mpfr_prec_t precision,
-                                  int64_t *count, phibal_enclosure *t, phibal_enclosure *mean,
-                                  int64_t *counted);
+      vector_apart(r, w.t, 3) && vector_apart(r, w.mean, batch.router->experts) ==>
+        same{Pre, Here}(r);
+    ensures *counted == tokens_counted(batch.mask, length) && 0 <= *counted <= length;
+    ensures \result == PHIBAL_OK && 0 < *counted ==>
+      1 <= batch.router->active <= batch.router->experts;
+    ensures sum: \result == PHIBAL_OK && \old(batch.router->group_score) == PHIBAL_GROUP_NONE ==>
+      \forall real a; in{Pre}(w.t + 0, a) ==>
+        in(w.t + 0, a + count_share(\old(batch.router->gate), batch.logits, batch.bias, batch.mask,
+                                    \old(batch.router->experts), \old(batch.router->active),
+                                    length)); */
+static phibal_status sequence_one(phibal_reference_batch batch, int64_t length,
+                                  mpfr_prec_t precision, sequence_work w, int64_t *counted);
 
-/*@ requires \valid_read(router) && 1 <= router->experts <= PHIBAL_MAX_EXPERTS;
-    requires \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+/*@ requires \valid_read(batch.router) && 1 <= batch.router->experts <= PHIBAL_MAX_EXPERTS;
+    requires \separated(batch.router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
     requires 0 <= sequences && 0 <= length;
     requires 0 < sequences && 0 < length ==>
-      token_rows(logits, mask, sequences * length, router->experts);
-    requires bias != \null ==> \valid_read(bias + (0 .. router->experts - 1));
+      token_rows(batch.logits, batch.mask, sequences * length, batch.router->experts);
+    requires batch.bias != \null ==> \valid_read(batch.bias + (0 .. batch.router->experts - 1));
     requires precision <= MPFR_PREC_MAX;
-    requires \valid(count + (0 .. router->experts - 1)) &&
-             \separated(count + (0 .. router->experts - 1),
+    requires \valid(w.count + (0 .. batch.router->experts - 1)) &&
+             \separated(w.count + (0 .. batch.router->experts - 1),
                         count_heap + (0 .. COUNT_HEAP_SIZE - 1));
-    requires vector_output(t, 3) && vector_in_use(t, 3);
-    requires vector_output(mean, router->experts) && vector_in_use(mean, router->experts);
-    requires vectors_apart(t, 3, mean, router->experts) &&
-             vectors_apart(mean, router->experts, t, 3);
-    requires \valid(counted) && \separated(counted, count + (0 .. router->experts - 1)) &&
+    requires vector_output(w.t, 3) && vector_in_use(w.t, 3);
+    requires vector_output(w.mean, batch.router->experts) &&
+             vector_in_use(w.mean, batch.router->experts);
+    requires vectors_apart(w.t, 3, w.mean, batch.router->experts) &&
+             vectors_apart(w.mean, batch.router->experts, w.t, 3);
+    requires \valid(counted) && \separated(counted, w.count + (0 .. batch.router->experts - 1)) &&
              \separated(counted, count_heap + (0 .. COUNT_HEAP_SIZE - 1));
     terminates \true;
     exits \false;
-    assigns t[0 .. 2], mean[0 .. router->experts - 1], count[0 .. router->experts - 1], *counted,
-            LOADS_ALLOCATED;
-    ensures vector_output(t, 3) && still_in_use{Pre, Here};
-    ensures vector_output(mean, router->experts);
+    assigns w.t[0 .. 2], w.mean[0 .. batch.router->experts - 1],
+            w.count[0 .. batch.router->experts - 1], *counted, LOADS_ALLOCATED;
+    ensures vector_output(w.t, 3) && still_in_use{Pre, Here};
+    ensures vector_output(w.mean, batch.router->experts);
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
-      vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
-    ensures 0 <= *counted && product_fits(*counted, router->experts);
-    ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts;
-    ensures tokens: \result == PHIBAL_OK ==> *counted == tokens_counted(mask, sequences * length);
+      vector_apart(r, w.t, 3) && vector_apart(r, w.mean, batch.router->experts) ==>
+        same{Pre, Here}(r);
+    ensures 0 <= *counted && product_fits(*counted, batch.router->experts);
+    ensures \result == PHIBAL_OK && 0 < *counted ==>
+      1 <= batch.router->active <= batch.router->experts;
+    ensures tokens: \result == PHIBAL_OK ==>
+      *counted == tokens_counted(batch.mask, sequences * length);
     ensures sum: \result == PHIBAL_OK && 0 < *counted &&
-      \old(router->group_score) == PHIBAL_GROUP_NONE ==>
-        in(t + 0, count_shares(\old(router->gate), logits, bias, mask, \old(router->experts),
-                               \old(router->active), length, sequences)); */
-static phibal_status sequence_sum(const phibal_router *router, int64_t sequences, int64_t length,
-                                  const float *logits, const float *bias, const uint8_t *mask,
-                                  mpfr_prec_t precision, int64_t *count, phibal_enclosure *t,
-                                  phibal_enclosure *mean, int64_t *counted);
+      \old(batch.router->group_score) == PHIBAL_GROUP_NONE ==>
+        in(w.t + 0, count_shares(\old(batch.router->gate), batch.logits, batch.bias, batch.mask,
+                                 \old(batch.router->experts), \old(batch.router->active), length,
+                                 sequences)); */
+static phibal_status sequence_sum(phibal_reference_batch batch, int64_t sequences, int64_t length,
+                                  mpfr_prec_t precision, sequence_work w, int64_t *counted);
 
 /*@ requires \valid_read(router) && 0 < counted && 1 <= router->active <= router->experts;
     requires product_fits(counted, router->experts) && \is_finite(alpha);

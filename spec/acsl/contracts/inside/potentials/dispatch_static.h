@@ -127,7 +127,7 @@ static phibal_status name_failure(phibal_status status, const char *function,
       \forall phibal_enclosure *r; \valid_read{A}(r) ==> same{A, B}(r);
 */
 
-/*@ requires family_call(s, f, phi) && vector_places(n, x, result);
+/*@ requires family_call(f.family, f.function, phi) && vector_places(n, x, result);
     requires vectors_apart(x, n, result, n) && workspace_output(w);
     requires vector_beside_workspace(x, n, w) && vector_beside_workspace(result, n, w);
     requires parameter_apart(&phi->parameter, result, n, w);
@@ -138,9 +138,9 @@ static phibal_status name_failure(phibal_status status, const char *function,
     ensures vector_output(result, n) && workspace_output(w);
     ensures only_graphs_written{Pre, Here}(result, n, w);
     ensures holds: \result == PHIBAL_OK ==> \forall integer e, real p, r; 0 <= e < n &&
-      in{Pre}(&phi->parameter, p) && in{Pre}(x + e, r) ==> holds(result + e, s, f, p, r); */
-static phibal_status map_with(scalar_family s, scalar_function f, const char *function,
-                              const phibal_reference_potential *phi, size_t n,
+      in{Pre}(&phi->parameter, p) && in{Pre}(x + e, r) ==>
+      holds(result + e, f.family, f.function, p, r); */
+static phibal_status map_with(applied_function f, const phibal_reference_potential *phi, size_t n,
                               const phibal_enclosure *x, phibal_enclosure *result, workspace *w);
 
 /*@ // result[0..n-1] hold f of x[0..n-1]
@@ -157,7 +157,7 @@ static phibal_status map_with(scalar_family s, scalar_function f, const char *fu
         0 <= i < n && !point_inside(s, f, p, term(c, i)) ==> in_plus{B}(result));
 */
 
-/*@ requires family_call(s, f, phi) && vector_places(n, x, result);
+/*@ requires family_call(f.family, f.function, phi) && vector_places(n, x, result);
     requires \separated(phi, result + (0 .. n - 1));
     terminates \true;
     exits \false;
@@ -165,10 +165,10 @@ static phibal_status map_with(scalar_family s, scalar_function f, const char *fu
     ensures vector_output(result, n);
     ensures only_vector_written{Pre, Here}(result, n);
     ensures holds: \result == PHIBAL_OK ==>
-      holds_all{Pre, Here}(s, f, &phi->parameter, n, x, result); */
-static phibal_status map_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const phibal_reference_potential *phi, size_t n,
-                                     const phibal_enclosure *x, phibal_enclosure *result);
+      holds_all{Pre, Here}(f.family, f.function, &phi->parameter, n, x, result); */
+static phibal_status map_coordinates(applied_function f, const phibal_reference_potential *phi,
+                                     size_t n, const phibal_enclosure *x,
+                                     phibal_enclosure *result);
 
 /*@ requires family(s) && function(f) && parameter_input(a, s) && input(x) && bounded(x);
     requires output(sum) && output(term) && \separated(sum, term) && workspace_output(w);
@@ -194,7 +194,8 @@ static phibal_status add_coordinate(scalar_family s, scalar_function f, const ph
                                     const phibal_enclosure *x, phibal_enclosure *sum,
                                     phibal_enclosure *term, workspace *w);
 
-/*@ requires family_call(s, f, phi) && 1 <= n && vector_input(x, n) && vector_bounded(x, n);
+/*@ requires family_call(f.family, f.function, phi) && 1 <= n && vector_input(x, n) &&
+      vector_bounded(x, n);
     requires output(sum) && output(term) && \separated(sum, term) && in(sum, 0.0);
     requires vector_apart(sum, x, n) && vector_apart(term, x, n) && workspace_output(w);
     requires apart_from_workspace(sum, w) && apart_from_workspace(term, w);
@@ -208,23 +209,23 @@ static phibal_status add_coordinate(scalar_family s, scalar_function f, const ph
     ensures workspace_output(w);
     ensures only_sum_written{Pre, Here}(sum, term, w);
     ensures sum: \result == PHIBAL_OK ==>
-      holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, sum); */
-static phibal_status add_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const phibal_reference_potential *phi, size_t n,
-                                     const phibal_enclosure *x, phibal_enclosure *sum,
+      holds_sum{Pre, Here}(f.family, f.function, &phi->parameter, n, x, sum); */
+static phibal_status add_coordinates(applied_function f, const phibal_reference_potential *phi,
+                                     size_t n, const phibal_enclosure *x, phibal_enclosure *sum,
                                      phibal_enclosure *term, workspace *w);
 
-/*@ requires family_call(s, f, phi) && scalar_places(n, x, result) && \separated(phi, result);
+/*@ requires family_call(f.family, f.function, phi) && scalar_places(n, x, result) &&
+      \separated(phi, result);
     terminates \true;
     exits \false;
     assigns *result;
     ensures enclosure(result);
     ensures only_written{Pre, Here}(result);
     ensures sum: \result == PHIBAL_OK ==>
-      holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, result); */
-static phibal_status sum_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const phibal_reference_potential *phi, size_t n,
-                                     const phibal_enclosure *x, phibal_enclosure *result);
+      holds_sum{Pre, Here}(f.family, f.function, &phi->parameter, n, x, result); */
+static phibal_status sum_coordinates(applied_function f, const phibal_reference_potential *phi,
+                                     size_t n, const phibal_enclosure *x,
+                                     phibal_enclosure *result);
 
 /*@ requires \valid_read(phi) && known_potential(phi->id);
     requires vector_input(x, n) && vector_input(v, n) && vector_output(product, n);
