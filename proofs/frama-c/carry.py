@@ -62,6 +62,29 @@ def ordered(part):
     return " ".join(sorted(re.split(r" (?=(?:requires|ensures|assigns|terminates|exits) )", part[4:end]))) + part[end:]
 
 
+# Parts that say nothing to a goal unless another part names them, and the name: a function without a body, a type, and
+# what defines one predicate, logic function or logic type. Axioms, lemmas, variables and functions with bodies stay.
+NAMED = [re.compile(r"(\w+): "), re.compile(r"(?:struct|union|enum) (\w+) \{"), re.compile(r"typedef [^{}]*?(\w+)(?:\[\w*\])*;$"),
+         re.compile(r"(?:/\*@ )?predicate (\w+)"), re.compile(r"(?:/\*@ )?logic [^(={]*?(\w+)\s*(?:\{[^}]*\})?\s*[(=]")]
+
+
+def used(parts):
+    """Those parts that goals can depend on."""
+    kept, named = [], {}
+    for part in parts:
+        found = [m.group(1) for m in (kind.match(part) for kind in NAMED) if m]
+        if found:
+            named.setdefault(found[0], []).append(part)
+        else:
+            kept.append(part)
+    new = kept
+    while new:
+        words = set(re.findall(r"\w+", "\n".join(new)))
+        new = [part for name in words & set(named) for part in named.pop(name)]
+        kept += new
+    return kept
+
+
 def program(tree, unit, options):
     """What Frama-C makes of a unit, or None where it refuses."""
     kept, words = [], iter(options)
@@ -77,7 +100,7 @@ def program(tree, unit, options):
         return None
     # Messages come between parts, at the margin.
     text = re.sub(r"(?m)^\[.*\n(?:  found two contracts.*\n)?", "", said.stdout)
-    return sorted(map(ordered, text.split("\1")))
+    return sorted(used(list(map(ordered, text.split("\1")))))
 
 
 def units_of(tree):

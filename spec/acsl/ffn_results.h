@@ -3,14 +3,12 @@
 #ifndef PHIBAL_ACSL_FFN_RESULTS_H
 #define PHIBAL_ACSL_FFN_RESULTS_H
 
-/*@ // elements of a result are apart from another; from the n elements of a vector
+/*@ // elements of a result are apart from another
     predicate elements_apart(phibal_reference_result r, integer n, phibal_reference_result y,
                              integer m) =
       (r.value != \null ==> \forall integer i; 0 <= i < n ==> result_apart(r.value + i, y, m)) &&
       (r.condition != \null ==>
         \forall integer i; 0 <= i < n ==> result_apart(r.condition + i, y, m));
-    predicate result_free(phibal_reference_result r, integer m, phibal_enclosure *z, integer n) =
-      optional_vectors_apart(r.value, m, z, n) && optional_vectors_apart(r.condition, m, z, n);
     // where there is a vector: those of t are apart from it; it was not written; the members of its enclosures are members still;
     // it is apart from work
     predicate optional_outside(phibal_enclosure *z, integer n, phibal_enclosure *t, integer k) =
