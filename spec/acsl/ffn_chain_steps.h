@@ -37,7 +37,23 @@
      ensures pair: z.condition != \null ==> \separated(z.value + m, z.condition + m) &&
        \separated(z.condition + m, z.value + m); @/
   static inline void chain_element_alone(ffn_matrix x, int64_t size, phibal_enclosure *t,
-                                         phibal_reference_result z, int64_t n, int64_t m) {}
+                                         phibal_reference_result z, int64_t n, int64_t m) {
+    /@ assert temporaries: vector_apart(z.value + m, t, 3); @/
+    /@ assert temporaries_condition:
+         z.condition != \null ==> vector_apart(z.condition + m, t, 3); @/
+    /@ assert matrix: vector_apart(z.value + m, x.entry.value, size) &&
+         vector_apart(z.value + m, x.entry.condition, size); @/
+    /@ assert matrix_condition: z.condition != \null ==>
+         vector_apart(z.condition + m, x.entry.value, size) &&
+         vector_apart(z.condition + m, x.entry.condition, size); @/
+    /@ assert values: \forall integer i; 0 <= i < n && i != m ==>
+         \separated(z.value + i, z.value + m) && \separated(z.value + m, z.value + i); @/
+    /@ assert pairs: z.condition != \null ==> \forall integer i, j; 0 <= i < n && 0 <= j < n ==>
+         \separated(z.value + i, z.condition + j) && \separated(z.condition + j, z.value + i); @/
+    /@ assert conditions: z.condition != \null ==> \forall integer i; 0 <= i < n && i != m ==>
+         \separated(z.condition + i, z.condition + m) &&
+         \separated(z.condition + m, z.condition + i); @/
+  }
 */
 
 /* Entries of a matrix are apart from what a product writes. */
@@ -51,7 +67,19 @@
      ensures condition: \forall integer i; 0 <= i < size ==>
        vector_apart(x.entry.condition + i, t, 3) && result_apart(x.entry.condition + i, z, n); @/
   static inline void chain_entries_apart(ffn_matrix x, int64_t size, phibal_enclosure *t,
-                                         phibal_reference_result z, int64_t n) {}
+                                         phibal_reference_result z, int64_t n) {
+    /@ assert free: \forall integer i; 0 <= i < size ==> vector_apart(x.entry.value + i, t, 3); @/
+    /@ assert condition_free: \forall integer i; 0 <= i < size ==>
+         vector_apart(x.entry.condition + i, t, 3); @/
+    /@ assert apart: \forall integer i; 0 <= i < size ==>
+         vector_apart(x.entry.value + i, z.value, n); @/
+    /@ assert apart_condition: \forall integer i; 0 <= i < size ==>
+         optional_vector_apart(x.entry.value + i, z.condition, n); @/
+    /@ assert condition_apart: \forall integer i; 0 <= i < size ==>
+         vector_apart(x.entry.condition + i, z.value, n); @/
+    /@ assert condition_apart_condition: \forall integer i; 0 <= i < size ==>
+         optional_vector_apart(x.entry.condition + i, z.condition, n); @/
+  }
 */
 
 #endif
