@@ -11,10 +11,10 @@
       vectors_apart(t, 3, x.entry.value, size) && vectors_apart(t, 3, x.entry.condition, size) &&
       vectors_apart(z.value, n, x.entry.value, size) &&
       vectors_apart(z.value, n, x.entry.condition, size) &&
-      optional_vectors_apart(z.condition, n, x.entry.value, size) &&
-      optional_vectors_apart(z.condition, n, x.entry.condition, size) &&
-      vectors_apart(z.value, n, t, 3) && optional_vectors_apart(z.condition, n, t, 3) &&
-      optional_vectors_apart(z.value, n, z.condition, n);
+      vectors_apart(z.value, n, t, 3) &&
+      (z.condition != \null ==> vectors_apart(z.condition, n, x.entry.value, size) &&
+        vectors_apart(z.condition, n, x.entry.condition, size) &&
+        vectors_apart(z.condition, n, t, 3) && vectors_apart(z.value, n, z.condition, n));
     // element m of a result, e, is apart from temporaries, from the other elements, from the matrix
     predicate element_alone(phibal_enclosure *e, ffn_matrix x, integer size, phibal_enclosure *t,
                             phibal_reference_result z, integer n, integer m) =
