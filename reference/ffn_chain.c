@@ -84,6 +84,7 @@ phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns, ff
   if (!result.value) return PHIBAL_OK;
   const int64_t n = rows * columns;
   //@ assert size: n == place(rows, columns) && 0 <= n;
+  //@ assert places: 0 < size ==> x.entry.value != \null && x.entry.condition != \null;
   //@ ghost chain_entries_apart(x, size, t, result, n);
   /*@ loop invariant index: 0 <= m && (m <= n || m == 0);
       loop invariant outputs: vector_output(t, 3) && result_there(result, n);
@@ -95,7 +96,11 @@ phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns, ff
       loop invariant condition: !add && result.condition != \null ==>
         product_magnitudes{Pre, Here}(result.condition, m, x, size, w, inner, columns);
       loop invariant condition_added: add && result.condition != \null ==>
-        magnitudes_added{Pre, Here}(result.condition, m, x, size, w, inner, columns);
+        \forall sequence s, integer k, real c; members{Pre}(x.entry.condition, size, s) &&
+        0 <= k < m && in{Pre}(result.condition + k, c) ==>
+          in(result.condition + k,
+             c + chain_magnitude_at(s, x.row_stride, x.column_stride, w.data, w.row_stride,
+                                    w.column_stride, inner, columns, k));
       loop assigns m, t[0 .. 2], result.value[0 .. n - 1], result.condition[0 .. n - 1];
       loop variant n - m; */
   for (int64_t m = 0; m < n; m++) {
