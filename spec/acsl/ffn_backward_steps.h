@@ -48,13 +48,8 @@
     OF_RESULT_WITH(g.w_gate, k, predicate, __VA_ARGS__) &&                                         \
     OF_RESULT_WITH(g.w_up, k, predicate, __VA_ARGS__) &&                                           \
     OF_RESULT_WITH(g.w_down, k, predicate, __VA_ARGS__)
-#define OF_HIDDEN(...)                                                                             \
-  OF_RESULT(g.h, n, __VA_ARGS__) && OF_RESULT(g.a, n, __VA_ARGS__) &&                              \
-    OF_RESULT(g.b, n, __VA_ARGS__)
-#define OF_HIDDEN_WITH(predicate, ...)                                                             \
-  OF_RESULT_WITH(g.h, n, predicate, __VA_ARGS__) &&                                                \
-    OF_RESULT_WITH(g.a, n, predicate, __VA_ARGS__) &&                                              \
-    OF_RESULT_WITH(g.b, n, predicate, __VA_ARGS__)
+#define OF_HIDDEN(...) OF_THREE(n, g.h, g.a, g.b, __VA_ARGS__)
+#define OF_HIDDEN_WITH(...) OF_THREE_WITH(n, g.h, g.a, g.b, __VA_ARGS__)
 
 /* The elements of a weight's gradient. */
 /*@ ghost

@@ -17,19 +17,26 @@
       z != \null ==> vector_same{A, B}(z, n);
     predicate optional_members{A, B}(phibal_enclosure *z, integer n) =
       z != \null ==> \forall integer i, real c; 0 <= i < n && in{A}(z + i, c) ==> in{B}(z + i, c);
-    // members of a vector's enclosures are members still
-    predicate members_kept{A, B}(phibal_enclosure *z, integer n) =
-      \forall sequence s; members{A}(z, n, s) ==> members{B}(z, n, s);
     predicate optional_apart_work(phibal_enclosure *z, integer n, activation_work *work) =
       z != \null ==> vector_apart_work(z, n, work);
+    // a vector was there; the members of its enclosures are members still
+    predicate vector_valid{L}(phibal_enclosure *z, integer n) =
+      \forall integer i; 0 <= i < n ==> \valid_read{L}(z + i);
+    predicate members_kept{A, B}(phibal_enclosure *z, integer n) =
+      \forall sequence s; members{A}(z, n, s) ==> members{B}(z, n, s);
 */
 
 /* A predicate of both vectors of a result, of n elements, each a goal of its own (-wp-split); of
-   those of two results. */
+   those of two results and of three. _WITH: the predicate has more arguments. */
 #define OF_RESULT(r, n, ...) __VA_ARGS__(r.value, n) && __VA_ARGS__(r.condition, n)
 #define OF_TWO(r, n, q, m, ...) OF_RESULT(r, n, __VA_ARGS__) && OF_RESULT(q, m, __VA_ARGS__)
+#define OF_THREE(n, r, q, p, ...)                                                                  \
+  OF_TWO(r, n, q, n, __VA_ARGS__) && OF_RESULT(p, n, __VA_ARGS__)
 #define OF_RESULT_WITH(r, n, predicate, ...)                                                       \
   predicate(r.value, n, __VA_ARGS__) && predicate(r.condition, n, __VA_ARGS__)
+#define OF_THREE_WITH(n, r, q, p, predicate, ...)                                                  \
+  OF_RESULT_WITH(r, n, predicate, __VA_ARGS__) && OF_RESULT_WITH(q, n, predicate, __VA_ARGS__) &&  \
+    OF_RESULT_WITH(p, n, predicate, __VA_ARGS__)
 
 /* Of two results apart from one another, elements of each are apart from the other. */
 /*@ ghost

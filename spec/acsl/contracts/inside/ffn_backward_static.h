@@ -10,14 +10,10 @@
                                       integer n, phibal_reference_ffn_gradients g, integer m,
                                       integer k) =
       z != \null ==> \forall integer i; 0 <= i < l ==> outside_backward(z + i, all, n, g, m, k);
-    predicate vector_valid{L}(phibal_enclosure *z, integer n) =
-      \forall integer i; 0 <= i < n ==> \valid_read{L}(z + i);
 */
 
 /* A predicate of each vector of a scratch that h', a' and b' are in. */
-#define OF_PARTS(...)                                                                              \
-  OF_RESULT(s.a, n, __VA_ARGS__) && OF_RESULT(s.b, n, __VA_ARGS__) &&                              \
-    OF_RESULT(s.back, n, __VA_ARGS__)
+#define OF_PARTS(...) OF_THREE(n, s.a, s.b, s.back, __VA_ARGS__)
 
 /* The gradients of h, a and b, where they are wanted, and their conditions, each a goal of its
    own. */

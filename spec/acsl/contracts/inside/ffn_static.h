@@ -2,26 +2,17 @@
 #ifndef PHIBAL_ACSL_CONTRACTS_INSIDE_FFN_STATIC_H
 #define PHIBAL_ACSL_CONTRACTS_INSIDE_FFN_STATIC_H
 
-/*@ // z[0..k-1] are of none of the results; z was valid
+/*@ // z[0..k-1] are of none of the results
     predicate forward_outside(phibal_enclosure *z, integer k, phibal_reference_ffn_results to,
                               integer n, integer m) =
       vector_result_apart(z, k, to.a, n) && vector_result_apart(z, k, to.b, n) &&
       vector_result_apart(z, k, to.h, n) && vector_result_apart(z, k, to.y, m);
-    predicate vector_valid{L}(phibal_enclosure *z, integer n) =
-      \forall integer i; 0 <= i < n ==> \valid_read{L}(z + i);
 */
 
 /* A predicate of each vector of a, b and h, where they are wanted; of those of the scratch. */
-#define OF_FORWARD(...)                                                                            \
-  OF_RESULT(to.a, n, __VA_ARGS__) && OF_RESULT(to.b, n, __VA_ARGS__) &&                            \
-    OF_RESULT(to.h, n, __VA_ARGS__)
-#define OF_FORWARD_WITH(predicate, ...)                                                            \
-  OF_RESULT_WITH(to.a, n, predicate, __VA_ARGS__) &&                                               \
-    OF_RESULT_WITH(to.b, n, predicate, __VA_ARGS__) &&                                             \
-    OF_RESULT_WITH(to.h, n, predicate, __VA_ARGS__)
-#define OF_PARTS(...)                                                                              \
-  OF_RESULT(s.a, n, __VA_ARGS__) && OF_RESULT(s.b, n, __VA_ARGS__) &&                              \
-    OF_RESULT(s.h, n, __VA_ARGS__)
+#define OF_FORWARD(...) OF_THREE(n, to.a, to.b, to.h, __VA_ARGS__)
+#define OF_FORWARD_WITH(...) OF_THREE_WITH(n, to.a, to.b, to.h, __VA_ARGS__)
+#define OF_PARTS(...) OF_THREE(n, s.a, s.b, s.h, __VA_ARGS__)
 
 /* a, b and h, where they are wanted, and their conditions; y, from the exact h, and its condition,
    from that of h; each a goal of its own. */
