@@ -5,8 +5,8 @@
 
 Records are keyed by the text that a proof depends on (committed.py), so that a text that only moves is proved
 anew. For each unit whose record holds in REVISION and not here, Frama-C reads both texts; where it makes the same
-program of them (program.ml), up to the order of a contract's clauses, with the same options of WP and the same
-tools, the goals are the same, and units.proved and units.smoke get the new hash. --mutants: the same for each mutant
+program of them (program.ml), up to the order of a contract's clauses and to what no goal names (prototypes, types and
+predicates that only other units use), with the same options of WP and the same tools, the goals are the same, and units.proved and units.smoke get the new hash. --mutants: the same for each mutant
 of mutants.tried, edited in both texts; it is then marked `carried`. What differs is named, and left to be run.
 """
 import concurrent.futures
