@@ -55,6 +55,7 @@ static phibal_status ffn_backward_activated(const char *name, ffn_shape shape,
   //@ assert kept: OF_PRODUCTS(optional_same{computed, Here});
   //@ assert left: OF_PRODUCTS(optional_vector);
   //@ assert members: OF_PRODUCTS(optional_members{computed, Here});
+  //@ assert held: status == PHIBAL_OK ==> BACKWARD_HELD(activation);
   return status;
 }
 
@@ -85,6 +86,8 @@ static phibal_status ffn_backward_results(const char *name, ffn_shape shape,
   if (status != PHIBAL_OK) return status;
   //@ ghost ffn_parts_there(s, all, n);
   //@ assert given: result_given(s.back, n) && result_given(s.a, n) && result_given(s.b, n);
+  /*@ assert hidden_back: OF_RESULT_WITH(g.h, n, optional_vectors_apart, s.back.value, n) &&
+        OF_RESULT_WITH(g.h, n, optional_vectors_apart, s.back.condition, n); */
   /*@ assert apart: results_apart(g.h, n, s.back, n) && results_apart(g.h, n, s.a, n) &&
         results_apart(g.h, n, s.b, n) && results_apart(g.a, n, s.a, n) &&
         results_apart(g.a, n, s.b, n) && results_apart(g.b, n, s.b, n); */
