@@ -87,15 +87,10 @@ def used(parts):
 
 def program(tree, unit, options):
     """What Frama-C makes of a unit, or None where it refuses."""
-    kept, words = [], iter(options)
-    for word in words:
-        if word in ("-wp-prover", "-wp-timeout", "-wp-steps", "-wp-fct", "-wp-skip-fct"):
-            next(words)
-        elif not word.startswith("-wp-") and word != "partial":
-            kept.append(word)
     said = subprocess.run(
         [os.path.join(tree, "proofs/frama-c/wp.sh"), unit, "-wp-prover", "none", "-no-wp", "-wp-no-rte", "-no-unicode",
-         "-load-module", MODULE] + kept, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+         "-load-module", MODULE] + committed.read_as(options), cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, check=False)
     if said.returncode != 0:
         return None
     # Messages come between parts, at the margin.

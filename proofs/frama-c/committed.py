@@ -38,6 +38,17 @@ def configure(tree=ROOT):
     subprocess.run([os.path.join(tree, "proofs/frama-c/why3/configuration.sh"), work], check=True)
 
 
+def read_as(options):
+    """A unit's options in units.list, less WP's: what is left says how Frama-C reads the unit."""
+    kept, words = [], iter(options)
+    for word in words:
+        if word in ("-wp-prover", "-wp-timeout", "-wp-steps", "-wp-split-depth", "-wp-fct", "-wp-skip-fct"):
+            next(words)
+        elif not word.startswith("-wp-") and word != "partial":
+            kept.append(word)
+    return kept
+
+
 def read_verdicts(kind):
     """The words of each committed line of a kind, less the kind."""
     if not os.path.exists(VERDICTS):
