@@ -14,20 +14,15 @@ static phibal_status log_of_one_plus_decay(phibal_enclosure *t) {
   return phibal_enclosure_log1p(&t[1], &t[1]);
 }
 
-/* t[2] = t[0] - log 2. */
-static phibal_status subtract_log_of_two(phibal_enclosure *t) {
-  //@ assert use_enclosure;
-  phibal_enclosure_set_si(&t[2], 2);
-  TRY(phibal_enclosure_log(&t[2], &t[2]));
-  //@ assert constant: in(t + 2, \log(2.0)) && same{Pre, Here}(t);
-  return phibal_enclosure_sub(&t[2], &t[0], &t[2]);
-}
-
 /* z = log cosh t[0] = t[0] - log 2 + log1p(e^(-2 t[0])), which cannot overflow. Uses t[1], t[2]. */
 static phibal_status log_of_cosh_far(phibal_enclosure *z, phibal_enclosure *t) {
   //@ assert use_enclosure && use_log_cosh;
   TRY(log_of_one_plus_decay(t));
-  TRY(subtract_log_of_two(t));
+  phibal_enclosure_set_si(&t[2], 2);
+  TRY(phibal_enclosure_log(&t[2], &t[2]));
+  /*@ assert constant: scratch_kept{Pre, Here}(t) && in(t + 2, \log(2.0)) && \forall real r;
+        in{Pre}(t, r) ==> in(t, r) && in(t + 1, \log(1.0 + e(-(r * 2.0)))); */
+  TRY(phibal_enclosure_sub(&t[2], &t[0], &t[2]));
   /*@ assert terms: scratch_kept{Pre, Here}(t) && \forall real r; in{Pre}(t, r) ==>
         in(t + 1, \log(1.0 + e(-(r * 2.0)))) && in(t + 2, r - \log(2.0)); */
   return phibal_enclosure_add(z, &t[1], &t[2]);
@@ -50,21 +45,17 @@ static phibal_status cosh_less_one(phibal_enclosure *t) {
   return PHIBAL_OK;
 }
 
-/* The same from cosh t - 1, which loses nothing as t -> 0. */
-static phibal_status log_of_cosh_near(phibal_enclosure *z, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_log_cosh;
-  TRY(cosh_less_one(t));
-  return phibal_enclosure_log1p(z, &t[1]);
-}
-
 static bool is_above_two(const phibal_enclosure *x) {
   //@ assert open_enclosure;
   return mpfr_cmp_si(x->lo, 2) > 0;
 }
 
-/* z = log cosh t[0]; uses t[1], t[2]. */
+/* z = log cosh t[0]; from cosh t[0] - 1 it loses nothing as t[0] -> 0. Uses t[1], t[2]. */
 static phibal_status log_of_cosh(phibal_enclosure *z, phibal_enclosure *t) {
-  return is_above_two(&t[0]) ? log_of_cosh_far(z, t) : log_of_cosh_near(z, t);
+  //@ assert use_enclosure && use_log_cosh;
+  if (is_above_two(&t[0])) return log_of_cosh_far(z, t);
+  TRY(cosh_less_one(t));
+  return phibal_enclosure_log1p(z, &t[1]);
 }
 
 phibal_status log_cosh_value(phibal_enclosure *z, const phibal_enclosure *x,
@@ -142,16 +133,6 @@ static phibal_status twice_artanh(phibal_enclosure *z, const phibal_enclosure *y
   return phibal_enclosure_sub(z, z, &t[0]);
 }
 
-/* t[1] = log(1 - y^2). */
-static phibal_status log_of_complement(phibal_enclosure *t, const phibal_enclosure *y) {
-  //@ assert use_enclosure && use_symmetric_entropy;
-  TRY(phibal_enclosure_mul(&t[1], y, y));
-  phibal_enclosure_neg(&t[1], &t[1]);
-  /*@ assert square: \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
-        in(t + 1, -(r * r)) && -(r * r) > -1.0; */
-  return phibal_enclosure_log1p(&t[1], &t[1]);
-}
-
 /* z = (1+y) log(1+y) + (1-y) log(1-y) = log(1 - y^2) + 2 y artanh y for small |y|, about
    -y^2 + 2 y^2: one bit is lost instead of all. Uses t[0], t[1]. */
 static phibal_status entropy_near_zero(phibal_enclosure *z, const phibal_enclosure *y,
@@ -162,7 +143,11 @@ static phibal_status entropy_near_zero(phibal_enclosure *z, const phibal_enclosu
   //@ assert kept: scratch(t) && only_point_written{Pre, Here}(z, t) && same{Pre, Here}(y);
   /*@ assert first: \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
         in(z, twice_artanh(r) * r); */
-  TRY(log_of_complement(t, y));
+  TRY(phibal_enclosure_mul(&t[1], y, y));
+  phibal_enclosure_neg(&t[1], &t[1]);
+  /*@ assert square: \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
+        in(t + 1, -(r * r)) && -(r * r) > -1.0; */
+  TRY(phibal_enclosure_log1p(&t[1], &t[1]));
   //@ assert kept_after: scratch(t) && only_point_written{Pre, Here}(z, t);
   /*@ assert second: \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
         in(z, twice_artanh(r) * r) && in(t + 1, \log(1.0 + -(r * r))); */
@@ -179,46 +164,32 @@ static phibal_status times_log(phibal_enclosure *z, const phibal_enclosure *t) {
   return phibal_enclosure_mul(z, &t[0], &t[1]);
 }
 
-/* t[2] = (1+y) log(1+y); uses t[0], t[1]. */
-static phibal_status first_term(phibal_enclosure *t, const phibal_enclosure *y) {
-  //@ assert use_enclosure;
+/* The same sum term by term, for |y| <= 1 away from 0. Uses t[0] to t[3]. */
+static phibal_status entropy(phibal_enclosure *z, const phibal_enclosure *y, phibal_enclosure *t) {
+  //@ assert use_enclosure && open_symmetric_entropy;
   add_integer(&t[0], y, 1);
   TRY(phibal_enclosure_log1p(&t[1], y));
   /*@ assert factors: scratch_kept{Pre, Here}(t) &&
         \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==> in(t, 1.0 + r) &&
           (1.0 + r == 0.0 ? point(t) : 1.0 + r > 0.0 && in(t + 1, \log(1.0 + r))); */
-  return times_log(&t[2], t);
-}
-
-/* t[3] = (1-y) log(1-y); uses t[0], t[1]. */
-static phibal_status second_term(phibal_enclosure *t, const phibal_enclosure *y) {
-  //@ assert use_enclosure;
+  TRY(times_log(&t[2], t));
+  /*@ assert first: scratch_kept{Pre, Here}(t) && same{Pre, Here}(y) &&
+        \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==> in(t + 2, x_log_x(1.0 + r)); */
+  //@ ghost first: ;
   subtract_from_integer(&t[0], 1, y);
   phibal_enclosure_neg(&t[3], y);
-  /*@ assert negated: scratch_kept{Pre, Here}(t) && same{Pre, Here}(t + 2) &&
+  /*@ assert negated: scratch_kept{Pre, Here}(t) && same{first, Here}(t + 2) &&
         \forall real r; in{Pre}(y, r) ==>
           in(t, 1.0 - r) && in(t + 3, -r) && (1.0 - r == 0.0 ==> point(t)); */
   TRY(phibal_enclosure_log1p(&t[1], &t[3]));
-  /*@ assert factors: scratch_kept{Pre, Here}(t) && same{Pre, Here}(t + 2) &&
+  /*@ assert factors_then: scratch_kept{Pre, Here}(t) && same{first, Here}(t + 2) &&
         \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==> in(t, 1.0 - r) &&
           (1.0 - r == 0.0 ? point(t) : 1.0 - r > 0.0 && in(t + 1, \log(1.0 - r))); */
-  return times_log(&t[3], t);
-}
-
-/* The two terms as they stand. Uses t[0] to t[3]. */
-static phibal_status entropy(phibal_enclosure *z, const phibal_enclosure *y, phibal_enclosure *t) {
-  //@ assert use_enclosure && open_symmetric_entropy;
-  TRY(first_term(t, y));
-  //@ assert kept: same{Pre, Here}(y);
-  TRY(second_term(t, y));
+  TRY(times_log(&t[3], t));
+  /*@ assert terms: scratch_kept{Pre, Here}(t) && \forall real r;
+        in{Pre}(y, r) && \abs(r) <= 1.0 ==> in(t + 2, x_log_x(1.0 + r)) &&
+          in(t + 3, x_log_x(1.0 - r)); */
   return phibal_enclosure_add(z, &t[2], &t[3]);
-}
-
-/* The one or the other for |y| <= 1. */
-static phibal_status symmetric_entropy(phibal_enclosure *z, const phibal_enclosure *y,
-                                       phibal_enclosure *t) {
-  //@ assert use_enclosure;
-  return is_between(y, -0.5, 0.5) ? entropy_near_zero(z, y, t) : entropy(z, y, t);
 }
 
 /* log 2 / beta at |y| = 1, where one of the terms is 0 log 0. */
@@ -230,7 +201,7 @@ phibal_status log_cosh_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
     return PHIBAL_OK;
   }
   //@ assert inside: \forall real r; in(y, r) ==> \abs(r) <= 1.0;
-  TRY(symmetric_entropy(z, y, t));
+  TRY(is_between(y, -0.5, 0.5) ? entropy_near_zero(z, y, t) : entropy(z, y, t));
   multiply_by_power_of_two(z, z, -1);
   //@ assert kept: scratch(t) && only_point_written{Pre, Here}(z, t);
   /*@ assert half: same{Pre, Here}(beta) && \forall real r; in{Pre}(y, r) ==>

@@ -15,15 +15,6 @@
       in(t + 1, \log(1.0 + e(-(r * 2.0)))); */
 static phibal_status log_of_one_plus_decay(phibal_enclosure *t);
 
-/*@ requires scratch(t);
-    terminates \true;
-    exits \false;
-    assigns t[2];
-    ensures enclosure(t + 2) && only_written{Pre, Here}(t + 2);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
-      in(t + 2, r - \log(2.0)); */
-static phibal_status subtract_log_of_two(phibal_enclosure *t);
-
 /*@ requires output(z) && scratch(t) && apart_from_scratch(z, t);
     terminates \true;
     exits \false;
@@ -41,15 +32,6 @@ static phibal_status log_of_cosh_far(phibal_enclosure *z, phibal_enclosure *t);
     ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
       in(t + 1, cosh_excess(r) / 2.0); */
 static phibal_status cosh_less_one(phibal_enclosure *t);
-
-/*@ requires output(z) && scratch(t) && apart_from_scratch(z, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
-      in(z, log_of_cosh(r)); */
-static phibal_status log_of_cosh_near(phibal_enclosure *z, phibal_enclosure *t);
 
 /*@ requires input(x);
     terminates \true;
@@ -87,15 +69,6 @@ static phibal_status decay(phibal_enclosure *t, const phibal_enclosure *x,
 static phibal_status twice_artanh(phibal_enclosure *z, const phibal_enclosure *y,
                                   phibal_enclosure *t);
 
-/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
-    terminates \true;
-    exits \false;
-    assigns t[1];
-    ensures enclosure(t + 1) && only_written{Pre, Here}(t + 1);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
-      in(t + 1, \log(1.0 + -(r * r))); */
-static phibal_status log_of_complement(phibal_enclosure *t, const phibal_enclosure *y);
-
 /*@ requires point_arguments(z, y, y, t);
     terminates \true;
     exits \false;
@@ -115,24 +88,6 @@ static phibal_status entropy_near_zero(phibal_enclosure *z, const phibal_enclosu
       (s == 0.0 ? point{Pre}(t) : s > 0.0 && in{Pre}(t + 1, \log(s))) ==> in(z, x_log_x(s)); */
 static phibal_status times_log(phibal_enclosure *z, const phibal_enclosure *t);
 
-/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 2];
-    ensures scratch_kept{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
-      in(t + 2, x_log_x(1.0 + r)); */
-static phibal_status first_term(phibal_enclosure *t, const phibal_enclosure *y);
-
-/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 1], t[3];
-    ensures scratch_kept{Pre, Here}(t) && same{Pre, Here}(t + 2);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
-      in(t + 3, x_log_x(1.0 - r)); */
-static phibal_status second_term(phibal_enclosure *t, const phibal_enclosure *y);
-
 /*@ requires point_arguments(z, y, y, t);
     terminates \true;
     exits \false;
@@ -141,15 +96,5 @@ static phibal_status second_term(phibal_enclosure *t, const phibal_enclosure *y)
     ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
       in(z, symmetric_entropy(r)); */
 static phibal_status entropy(phibal_enclosure *z, const phibal_enclosure *y, phibal_enclosure *t);
-
-/*@ requires point_arguments(z, y, y, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 4];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
-      in(z, symmetric_entropy(r)); */
-static phibal_status symmetric_entropy(phibal_enclosure *z, const phibal_enclosure *y,
-                                       phibal_enclosure *t);
 
 #endif
