@@ -3,30 +3,16 @@
 #include "potentials.h"
 #include <phibal/acsl/contracts/inside/potentials/shape_static.h>
 
-static void scratch_init(phibal_enclosure *t, mpfr_prec_t precision) {
-  //@ assert use_enclosure;
-  phibal_enclosure_init(&t[0], precision);
-  phibal_enclosure_init(&t[1], precision);
-  phibal_enclosure_init(&t[2], precision);
-  phibal_enclosure_init(&t[3], precision);
-  phibal_enclosure_init(&t[4], precision);
-}
-
-static void scratch_clear(phibal_enclosure *t) {
-  //@ assert use_enclosure;
-  phibal_enclosure_clear(&t[0]);
-  phibal_enclosure_clear(&t[1]);
-  phibal_enclosure_clear(&t[2]);
-  phibal_enclosure_clear(&t[3]);
-  phibal_enclosure_clear(&t[4]);
-}
-
 void workspace_init(workspace *w, mpfr_prec_t precision) {
   //@ assert use_enclosure && use_room;
   phibal_enclosure_init(&w->point, precision);
   phibal_enclosure_init(&w->near, precision);
   phibal_enclosure_init(&w->far, precision);
-  scratch_init(w->scratch, precision);
+  phibal_enclosure_init(&w->scratch[0], precision);
+  phibal_enclosure_init(&w->scratch[1], precision);
+  phibal_enclosure_init(&w->scratch[2], precision);
+  phibal_enclosure_init(&w->scratch[3], precision);
+  phibal_enclosure_init(&w->scratch[4], precision);
 }
 
 void workspace_clear(workspace *w) {
@@ -34,7 +20,11 @@ void workspace_clear(workspace *w) {
   phibal_enclosure_clear(&w->point);
   phibal_enclosure_clear(&w->near);
   phibal_enclosure_clear(&w->far);
-  scratch_clear(w->scratch);
+  phibal_enclosure_clear(&w->scratch[0]);
+  phibal_enclosure_clear(&w->scratch[1]);
+  phibal_enclosure_clear(&w->scratch[2]);
+  phibal_enclosure_clear(&w->scratch[3]);
+  phibal_enclosure_clear(&w->scratch[4]);
 }
 
 static mpfr_prec_t larger(mpfr_prec_t a, mpfr_prec_t b) {
@@ -124,16 +114,7 @@ static phibal_status over_points(scalar_family s, scalar_function f, phibal_encl
   return PHIBAL_OK;
 }
 
-/* Of an even function where x has no members of both signs: between its ends. */
-static phibal_status over_side(scalar_family s, scalar_function f, phibal_enclosure *z,
-                               const phibal_enclosure *x, const phibal_enclosure *a, workspace *w) {
-  //@ assert use_enclosure && open_enclosure && open_room;
-  phibal_status status = over_points(s, f, z, x->lo, x->hi, a, w);
-  //@ assert use_point_shapes;
-  return status;
-}
-
-/* Of an even function where it has: between 0 and the end farther from it. */
+/* Of an even function where x has members of both signs: between 0 and the end farther from it. */
 static phibal_status over_farther(scalar_family s, scalar_function f, phibal_enclosure *z,
                                   const phibal_enclosure *zero, const phibal_enclosure *x,
                                   const phibal_enclosure *a, workspace *w) {
@@ -157,11 +138,14 @@ static phibal_status over_both_sides(scalar_family s, scalar_function f, phibal_
   return status;
 }
 
+/* Of an even function: between the ends of x if its members have one sign. */
 static phibal_status over_even(scalar_family s, scalar_function f, phibal_enclosure *z,
                                const phibal_enclosure *x, const phibal_enclosure *a, workspace *w) {
-  //@ assert use_enclosure && open_enclosure;
-  if (mpfr_sgn(x->lo) >= 0 || mpfr_sgn(x->hi) <= 0) return over_side(s, f, z, x, a, w);
-  return over_both_sides(s, f, z, x, a, w);
+  //@ assert use_enclosure && open_enclosure && open_room;
+  if (mpfr_sgn(x->lo) < 0 && mpfr_sgn(x->hi) > 0) return over_both_sides(s, f, z, x, a, w);
+  phibal_status status = over_points(s, f, z, x->lo, x->hi, a, w);
+  //@ assert use_point_shapes;
+  return status;
 }
 
 /* Between the values at the ends: above none, and the range on one side of the minimiser. */
@@ -183,15 +167,10 @@ static bool is_beside(const phibal_enclosure *x, const phibal_enclosure *turn) {
   return mpfr_less_p(x->hi, turn->lo) || mpfr_greater_p(x->lo, turn->hi);
 }
 
-/* z's lower end goes down to least's; a workspace beside it stays what it is. */
+/* z's lower end goes down to least's. */
 static void lower_end(phibal_enclosure *z, const phibal_enclosure *least) {
   //@ assert open_enclosure;
   mpfr_min(z->lo, z->lo, least->lo, MPFR_RNDD);
-}
-
-static void lower(phibal_enclosure *z, const phibal_enclosure *least) {
-  //@ assert use_enclosure;
-  lower_end(z, least);
 }
 
 /* z, bounded above by the ends, is bounded below by the least value; 0 is in the workspace. */
@@ -209,7 +188,7 @@ static phibal_status lower_to_least(scalar_family s, scalar_function f, phibal_e
         in(&w->near, -point_value(s, dual(f), p, 0.0)); */
   /*@ assert bound: \forall real p, r; chosen{Pre}(s, a, p) && below_ends{Pre}(z, s, f, p, r) ==>
         below_ends(z, s, f, p, r); */
-  lower(z, &w->near);
+  lower_end(z, &w->near);
   return PHIBAL_OK;
 }
 

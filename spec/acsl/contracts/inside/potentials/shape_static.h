@@ -6,25 +6,6 @@
 #include <phibal/acsl/point_shapes.h>
 #endif
 
-/*@ // nothing but t[0..4] was written between A and B, as far as enclosures go
-    predicate only_scratch_written{A, B}(phibal_enclosure *t) =
-      \forall phibal_enclosure *r; \valid_read{A}(r) && apart_from_scratch(r, t) ==> same{A, B}(r);
-*/
-
-/*@ requires \valid(t + (0 .. 4)) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 4];
-    ensures scratch(t) && only_scratch_written{Pre, Here}(t); */
-static void scratch_init(phibal_enclosure *t, mpfr_prec_t precision);
-
-/*@ requires scratch(t);
-    terminates \true;
-    exits \false;
-    assigns t[0 .. 4];
-    ensures only_scratch_written{Pre, Here}(t); */
-static void scratch_clear(phibal_enclosure *t);
-
 /*@ terminates \true;
     exits \false;
     assigns \nothing;
@@ -124,23 +105,6 @@ static phibal_status over_points(scalar_family s, scalar_function f, phibal_encl
     requires even_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
              apart_from_workspace(x, w);
     requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
-    requires nonnegative(x) || nonpositive(x);
-    terminates \true;
-    exits \false;
-    assigns *z, *w;
-    ensures enclosure(z);
-    ensures workspace_output(w);
-    ensures only_graph_written{Pre, Here}(z, w);
-    ensures room_kept{Pre, Here}(&w->point);
-    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) ==>
-      holds(z, s, f, p, r); */
-static phibal_status over_side(scalar_family s, scalar_function f, phibal_enclosure *z,
-                               const phibal_enclosure *x, const phibal_enclosure *a, workspace *w);
-
-/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
-    requires even_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
-             apart_from_workspace(x, w);
-    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
     requires precise(zero, MPFR_PREC_MIN) && point(zero) && in(zero, 0.0) && input(zero) &&
    \separated(zero, z) && apart_from_workspace(zero, w); terminates \true; exits \false; assigns *z,
    *w; ensures enclosure(z); ensures workspace_output(w); ensures only_graph_written{Pre, Here}(z,
@@ -231,20 +195,6 @@ static bool is_beside(const phibal_enclosure *x, const phibal_enclosure *turn);
     ensures \forall integer s, f, real a, r; below_ends{Pre}(z, s, f, a, r) &&
       !point_inside(s, f, a, r) ==> holds(z, s, f, a, r); */
 static void lower_end(phibal_enclosure *z, const phibal_enclosure *least);
-
-/*@ requires output(z) && input(least) && \separated(z, least);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z);
-    ensures only_written{Pre, Here}(z);
-    ensures \forall workspace *w; workspace_output{Pre}(w) && apart_from_workspace(z, w) ==>
-      workspace_output(w);
-    ensures \forall integer s, f, real a, r, v; below_ends{Pre}(z, s, f, a, r) &&
-      in{Pre}(least, v) && v <= point_value(s, f, a, r) ==> holds(z, s, f, a, r);
-    ensures \forall integer s, f, real a, r; below_ends{Pre}(z, s, f, a, r) &&
-      !point_inside(s, f, a, r) ==> holds(z, s, f, a, r); */
-static void lower(phibal_enclosure *z, const phibal_enclosure *least);
 
 /*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
     requires convex_point(s, f) && point(&w->point) && in(&w->point, 0.0);
