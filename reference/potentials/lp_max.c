@@ -128,38 +128,24 @@ static size_t find_maxima(phibal_enclosure *maximum, size_t n, const phibal_encl
   return count_maxima(n, x, maximum->lo, certain);
 }
 
-/* z = +1, -1, or all between where the sign is open. */
-static void set_sign(phibal_enclosure *z, const phibal_enclosure *x) {
-  //@ assert open_enclosure;
-  mpfr_set_si(z->lo, mpfr_sgn(x->lo) >= 0 ? 1 : -1, MPFR_RNDD);
-  mpfr_set_si(z->hi, mpfr_sgn(x->hi) >= 0 ? 1 : -1, MPFR_RNDU);
-}
-
-static void divide_by_count(phibal_enclosure *z, size_t count) {
-  //@ assert open_enclosure;
-  mpfr_div_ui(z->lo, z->lo, count, MPFR_RNDD);
-  mpfr_div_ui(z->hi, z->hi, count, MPFR_RNDU);
-}
-
-/* z = what is between 0 and its members. */
-static void join_zero(phibal_enclosure *z) {
-  //@ assert open_enclosure;
-  if (mpfr_sgn(z->lo) > 0) mpfr_set_zero(z->lo, 1);
-  if (mpfr_sgn(z->hi) < 0) mpfr_set_zero(z->hi, 1);
-}
-
+/* z = sgn(x) divided by the number of the greatest if it is certain that this is one of them; what
+   is between that sign and 0 if it may be; else 0. An open sign is all between -1 and +1. */
 static void gradient_of_one(phibal_enclosure *z, const phibal_enclosure *x, bool possible,
                             bool certain, size_t count) {
-  //@ assert use_enclosure;
+  //@ assert open_enclosure;
   if (!possible) {
     phibal_enclosure_set_si(z, 0);
     return;
   }
-  set_sign(z, x);
-  if (certain)
-    divide_by_count(z, count);
-  else /* one of several, or not among them */
-    join_zero(z);
+  mpfr_set_si(z->lo, mpfr_sgn(x->lo) >= 0 ? 1 : -1, MPFR_RNDD);
+  mpfr_set_si(z->hi, mpfr_sgn(x->hi) >= 0 ? 1 : -1, MPFR_RNDU);
+  if (certain) {
+    mpfr_div_ui(z->lo, z->lo, count, MPFR_RNDD);
+    mpfr_div_ui(z->hi, z->hi, count, MPFR_RNDU);
+  } else { /* one of several, or not among them */
+    if (mpfr_sgn(z->lo) > 0) mpfr_set_zero(z->lo, 1);
+    if (mpfr_sgn(z->hi) < 0) mpfr_set_zero(z->hi, 1);
+  }
 }
 
 static void gradient_of_all(phibal_enclosure *gradient, size_t n, const phibal_enclosure *x,

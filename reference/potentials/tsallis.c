@@ -3,10 +3,11 @@
 #include "potentials.h"
 #include <phibal/acsl/contracts/inside/potentials/tsallis_static.h>
 
-/* t[2] = x^b - 1 for x > 0. This cancels where x^b is near 1, and expm1(b log x) does not; away
-   from 1 the power is taken, which is exact where it can be. b is t[0]; t[1] is used. */
-static phibal_status power_less_one(phibal_enclosure *t, const phibal_enclosure *x) {
-  //@ assert use_enclosure && use_power && use_exp;
+/* z = E(x) for x > 0. x^b - 1 cancels where x^b is near 1, and expm1(b log x) does not; away from 1
+   the power is taken, which is exact where it can be. b is t[0]; t[1], t[2] are used. */
+static phibal_status deformed_log(phibal_enclosure *z, const phibal_enclosure *x,
+                                  phibal_enclosure *t) {
+  //@ assert use_enclosure && use_power && use_exp && open_deformed_log;
   TRY(phibal_enclosure_log(&t[1], x));
   TRY(phibal_enclosure_mul(&t[1], &t[1], &t[0]));
   //@ assert kept: scratch_kept{Pre, Here}(t) && same{Pre, Here}(t) && same{Pre, Here}(x);
@@ -14,51 +15,16 @@ static phibal_status power_less_one(phibal_enclosure *t, const phibal_enclosure 
         in{Pre}(t, b) && in{Pre}(x, r) && r > 0.0 ==> in(t + 1, \log(r) * b); */
   if (is_between(&t[1], -0.5, 0.5)) {
     phibal_enclosure_expm1(&t[2], &t[1]);
-    return PHIBAL_OK;
+  } else {
+    TRY(phibal_enclosure_pow(&t[2], x, &t[0]));
+    add_integer(&t[2], &t[2], -1);
   }
-  TRY(phibal_enclosure_pow(&t[2], x, &t[0]));
-  add_integer(&t[2], &t[2], -1);
-  return PHIBAL_OK;
-}
-
-/* z = E(x) for x > 0. b is t[0]; t[1], t[2] are used. */
-static phibal_status deformed_log(phibal_enclosure *z, const phibal_enclosure *x,
-                                  phibal_enclosure *t) {
-  //@ assert use_enclosure && open_deformed_log;
-  TRY(power_less_one(t, x));
+  /*@ assert power: scratch_kept{Pre, Here}(t) && same{Pre, Here}(t) && \forall real b, r;
+        in{Pre}(t, b) && in{Pre}(x, r) && r > 0.0 ==> in(t + 2, power(r, b) - 1.0); */
   return phibal_enclosure_div(z, &t[2], &t[0]);
 }
 
 /* x E(x) for x > 0. */
-static phibal_status value_inside(phibal_enclosure *z, const phibal_enclosure *x,
-                                  const phibal_enclosure *a, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_tsallis;
-  add_integer(&t[0], a, -1);
-  /*@ assert exponent: scratch_kept{Pre, Here}(t) && same{Pre, Here}(x) && \forall real p;
-        in{Pre}(a, p) ==> in(t, p - 1.0) && p - 1.0 != 0.0; */
-  TRY(deformed_log(z, x, t));
-  //@ assert kept: scratch(t) && only_point_written{Pre, Here}(z, t) && same{Pre, Here}(x);
-  /*@ assert logarithm: \forall real p, r; in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==>
-        in(z, deformed_log(p - 1.0, r)) && p != 1.0; */
-  return phibal_enclosure_mul(z, z, x);
-}
-
-/* a E(x) + 1 for x > 0, a - 1 in t[0]. */
-static phibal_status gradient_inside(phibal_enclosure *z, const phibal_enclosure *x,
-                                     const phibal_enclosure *a, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_tsallis;
-  TRY(deformed_log(z, x, t));
-  //@ assert kept: same{Pre, Here}(a);
-  /*@ assert logarithm: \forall real p, r; in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==>
-        in(z, deformed_log(p - 1.0, r)) && p != 1.0; */
-  TRY(phibal_enclosure_mul(z, z, a));
-  //@ assert kept_after: scratch(t) && only_point_written{Pre, Here}(z, t);
-  /*@ assert product: \forall real p, r; in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==>
-        in(z, deformed_log(p - 1.0, r) * p) && p != 1.0; */
-  add_integer(z, z, 1);
-  return PHIBAL_OK;
-}
-
 phibal_status tsallis_value(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure && use_tsallis;
@@ -70,10 +36,17 @@ phibal_status tsallis_value(phibal_enclosure *z, const phibal_enclosure *x,
     phibal_enclosure_set_si(z, 0);
     return PHIBAL_OK;
   }
-  return value_inside(z, x, a, t);
+  add_integer(&t[0], a, -1);
+  /*@ assert exponent: scratch_kept{Pre, Here}(t) && same{Pre, Here}(x) && \forall real p;
+        in{Pre}(a, p) ==> in(t, p - 1.0) && p - 1.0 != 0.0; */
+  TRY(deformed_log(z, x, t));
+  //@ assert kept: scratch(t) && only_point_written{Pre, Here}(z, t) && same{Pre, Here}(x);
+  /*@ assert logarithm: \forall real p, r; in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==>
+        in(z, deformed_log(p - 1.0, r)) && p != 1.0; */
+  return phibal_enclosure_mul(z, z, x);
 }
 
-/* At x = 0 and a > 1 the one-sided derivative -1/(a-1). */
+/* a E(x) + 1 for x > 0; at x = 0 and a > 1 the one-sided derivative -1/(a-1). */
 phibal_status tsallis_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure && use_tsallis;
@@ -89,7 +62,16 @@ phibal_status tsallis_gradient(phibal_enclosure *z, const phibal_enclosure *x,
           in{Pre}(a, p) && in{Pre}(x, r) ==> in(t, p - 1.0) && p > 1.0 && r == 0.0; */
     return phibal_enclosure_div(z, &t[1], &t[0]);
   }
-  return gradient_inside(z, x, a, t);
+  TRY(deformed_log(z, x, t));
+  //@ assert kept: same{Pre, Here}(a);
+  /*@ assert logarithm: \forall real p, r; in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==>
+        in(z, deformed_log(p - 1.0, r)) && p != 1.0; */
+  TRY(phibal_enclosure_mul(z, z, a));
+  //@ assert kept_after: scratch(t) && only_point_written{Pre, Here}(z, t);
+  /*@ assert product: \forall real p, r; in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==>
+        in(z, deformed_log(p - 1.0, r) * p) && p != 1.0; */
+  add_integer(z, z, 1);
+  return PHIBAL_OK;
 }
 
 /* x is certain to be above 1. */
@@ -145,11 +127,13 @@ static phibal_status conjugate_base(const phibal_enclosure *y, const phibal_encl
   return PHIBAL_OK;
 }
 
-/* t[3] = log s = log1p(s - 1) near s = 1, with s - 1 = b (y - 1)/a, which keeps every bit as
-   b -> 0. */
-static phibal_status log_near_one(phibal_enclosure *t, const phibal_enclosure *y,
-                                  const phibal_enclosure *a) {
-  //@ assert use_enclosure && use_tsallis_dual;
+/* z = s^e with the base in t[1] and the exponent e (of order 1/b) in t[2]. Near s = 1 it is
+   exp(e log s) with log s = log1p(s - 1) and s - 1 = b (y - 1)/a, which keeps every bit as b -> 0.
+   Uses t[3]. */
+static phibal_status conjugate_power(phibal_enclosure *z, const phibal_enclosure *y,
+                                     const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure && use_exp && use_tsallis_dual;
+  if (!is_between(&t[1], 0.5, 2.0)) return phibal_enclosure_pow(z, &t[1], &t[2]);
   add_integer(&t[3], y, -1);
   TRY(phibal_enclosure_mul(&t[3], &t[3], &t[0]));
   /*@ assert product: only_written{Pre, Here}(t + 3) && \forall real p, r;
@@ -158,14 +142,8 @@ static phibal_status log_near_one(phibal_enclosure *t, const phibal_enclosure *y
   //@ assert open_tsallis_dual;
   /*@ assert quotient: only_written{Pre, Here}(t + 3) && \forall real p, r;
         in{Pre}(a, p) && in{Pre}(y, r) ==> in(t + 3, tsallis_excess(p, r)) && p > 0.0; */
-  return phibal_enclosure_log1p(&t[3], &t[3]);
-}
-
-/* The power near s = 1: exp(e log s); uses t[3]. */
-static phibal_status power_near_one(phibal_enclosure *z, const phibal_enclosure *y,
-                                    const phibal_enclosure *a, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_exp && use_tsallis_dual;
-  TRY(log_near_one(t, y, a));
+  TRY(phibal_enclosure_log1p(&t[3], &t[3]));
+  //@ assert logarithm: scratch_kept{Pre, Here}(t) && same{Pre, Here}(t + 2);
   TRY(phibal_enclosure_mul(&t[3], &t[3], &t[2]));
   //@ assert kept: scratch_kept{Pre, Here}(t);
   /*@ assert exponent: \forall real p, q, r;
@@ -173,14 +151,6 @@ static phibal_status power_near_one(phibal_enclosure *z, const phibal_enclosure 
           in(t + 3, \log(1.0 + tsallis_excess(p, r)) * q) && p > 0.0; */
   phibal_enclosure_exp(z, &t[3]);
   return PHIBAL_OK;
-}
-
-/* z = s^e with the base in t[1] and the exponent e (of order 1/b) in t[2]. */
-static phibal_status conjugate_power(phibal_enclosure *z, const phibal_enclosure *y,
-                                     const phibal_enclosure *a, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_tsallis_dual;
-  if (!is_between(&t[1], 0.5, 2.0)) return phibal_enclosure_pow(z, &t[1], &t[2]);
-  return power_near_one(z, y, a, t);
 }
 
 /* s^(a/b). */

@@ -111,33 +111,6 @@ static size_t count_maxima(size_t n, const phibal_enclosure *x, mpfr_srcptr maxi
 static size_t find_maxima(phibal_enclosure *maximum, size_t n, const phibal_enclosure *x,
                           phibal_enclosure *t, bool *certain);
 
-/*@ requires output(z) && input(x) && \separated(z, x);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z);
-    ensures only_written{Pre, Here}(z);
-    ensures \forall real r; in{Pre}(x, r) ==> in(z, side(r)); */
-static void set_sign(phibal_enclosure *z, const phibal_enclosure *x);
-
-/*@ requires output(z) && 1 <= count;
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z);
-    ensures only_written{Pre, Here}(z);
-    ensures \forall real r; in{Pre}(z, r) ==> in(z, r / count); */
-static void divide_by_count(phibal_enclosure *z, size_t count);
-
-/*@ requires output(z);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures enclosure(z);
-    ensures only_written{Pre, Here}(z);
-    ensures in(z, 0.0) && \forall real r, integer k; in{Pre}(z, r) && 1 <= k ==> in(z, r / k); */
-static void join_zero(phibal_enclosure *z);
-
 /*@ requires output(z) && input(x) && \separated(z, x) && (possible && certain ==> 1 <= count);
     terminates \true;
     exits \false;

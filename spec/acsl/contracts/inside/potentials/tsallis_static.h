@@ -6,15 +6,6 @@
 #include <phibal/acsl/point_steps.h>
 #endif
 
-/*@ requires input(x) && scratch(t) && apart_from_scratch(x, t);
-    terminates \true;
-    exits \false;
-    assigns t[1 .. 2];
-    ensures scratch_kept{Pre, Here}(t) && same{Pre, Here}(t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real b, r;
-      in{Pre}(t, b) && in{Pre}(x, r) && r > 0.0 ==> in(t + 2, power(r, b) - 1.0); */
-static phibal_status power_less_one(phibal_enclosure *t, const phibal_enclosure *x);
-
 /*@ requires point_arguments(z, x, x, t);
     terminates \true;
     exits \false;
@@ -24,28 +15,6 @@ static phibal_status power_less_one(phibal_enclosure *t, const phibal_enclosure 
       in{Pre}(t, b) && in{Pre}(x, r) && b != 0.0 && r > 0.0 ==> in(z, deformed_log(b, r)); */
 static phibal_status deformed_log(phibal_enclosure *z, const phibal_enclosure *x,
                                   phibal_enclosure *t);
-
-/*@ requires point_arguments(z, x, a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 2];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==> in(z, tsallis_value(p, r)); */
-static phibal_status value_inside(phibal_enclosure *z, const phibal_enclosure *x,
-                                  const phibal_enclosure *a, phibal_enclosure *t);
-
-/*@ requires point_arguments(z, x, a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p) && in(t, p - 1.0);
-    terminates \true;
-    exits \false;
-    assigns *z, t[0 .. 2];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(a, p) && in{Pre}(x, r) && r > 0.0 ==> in(z, tsallis_gradient(p, r)); */
-static phibal_status gradient_inside(phibal_enclosure *z, const phibal_enclosure *x,
-                                     const phibal_enclosure *a, phibal_enclosure *t);
 
 /*@ requires input(x);
     terminates \true;
@@ -78,33 +47,6 @@ static void cut_off(phibal_enclosure *x);
       nonnegative(t + 1) && conjugate_base{Pre, Here}(y, a, t); */
 static phibal_status conjugate_base(const phibal_enclosure *y, const phibal_enclosure *a,
                                     phibal_enclosure *t);
-
-/*@ requires input(y) && input(a) && scratch(t);
-    requires apart_from_scratch(y, t) && apart_from_scratch(a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p);
-    requires conjugate_base{Here, Here}(y, a, t);
-    terminates \true;
-    exits \false;
-    assigns t[3];
-    ensures enclosure(t + 3) && only_written{Pre, Here}(t + 3);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
-      in{Pre}(a, p) && in{Pre}(y, r) && cut_base(p, r) > 0.0 ==>
-        in(t + 3, \log(1.0 + tsallis_excess(p, r))); */
-static phibal_status log_near_one(phibal_enclosure *t, const phibal_enclosure *y,
-                                  const phibal_enclosure *a);
-
-/*@ requires point_arguments(z, y, a, t);
-    requires \forall real p; in(a, p) ==> tsallis_valid(p);
-    requires conjugate_base{Here, Here}(y, a, t);
-    terminates \true;
-    exits \false;
-    assigns *z, t[3];
-    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real p, q, r;
-      in{Pre}(a, p) && in{Pre}(t + 2, q) && in{Pre}(y, r) && cut_base(p, r) > 0.0 ==>
-        in(z, power(cut_base(p, r), q)); */
-static phibal_status power_near_one(phibal_enclosure *z, const phibal_enclosure *y,
-                                    const phibal_enclosure *a, phibal_enclosure *t);
 
 /*@ requires point_arguments(z, y, a, t);
     requires \forall real p; in(a, p) ==> tsallis_valid(p);
