@@ -121,14 +121,10 @@ static phibal_status add_ends(const phibal_enclosure *a, size_t n, const phibal_
   return status;
 }
 
-/* x is certain to be S - 1 of a sum S that is not far from 1. */
-static bool is_moderate(const phibal_enclosure *x) {
-  return is_between(x, -0.5, 1.0);
-}
-
-/* w->t[0] = log S from S and S - 1. A sum that is a point has lost nothing. */
+/* w->t[0] = log S from S and S - 1: log1p(S - 1) where S is certain not to be far from 1. A sum
+   that is a point has lost nothing. */
 static phibal_status log_of_sum(renyi_work *w) {
-  if (!phibal_enclosure_is_exact(&w->sum) && is_moderate(&w->excess))
+  if (!phibal_enclosure_is_exact(&w->sum) && is_between(&w->excess, -0.5, 1.0))
     return phibal_enclosure_log1p(&w->t[0], &w->excess);
   return phibal_enclosure_log(&w->t[0], &w->sum);
 }

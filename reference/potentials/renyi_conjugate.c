@@ -59,11 +59,6 @@ static phibal_status weight_near_one(renyi_work *w) {
   return PHIBAL_OK;
 }
 
-/* x is certain to be near 1. */
-static bool is_near_one(const phibal_enclosure *x) {
-  return is_between(x, 0.5, 2.0);
-}
-
 /* w->t[0] = (r/y)^c for y < 0 in w->point. c grows without bound as a -> 1, and with it what an
    error of the ratio does; near a ratio of 1, where prices then lie, log1p((r - y)/y) has none to
    speak of. */
@@ -74,7 +69,7 @@ static phibal_status weight_of_one(renyi_work *w) {
         same{Pre, Here}(&w->excess); */
   /*@ assert quotient: \forall real r, y; in(&w->b, r) && in(&w->point, y) && y < 0.0 ==>
         in(&w->t[0], over(r, y)); */
-  if (is_near_one(&w->t[0])) return weight_near_one(w);
+  if (is_between(&w->t[0], 0.5, 2.0)) return weight_near_one(w);
   /*@ assert ratio: \forall real r, y; price_input{Pre}(w, r, y) ==>
         in(&w->t[0], over(r, y)) && 0.0 < over(r, y); */
   TRY(phibal_enclosure_pow(&w->t[0], &w->t[0], &w->excess));

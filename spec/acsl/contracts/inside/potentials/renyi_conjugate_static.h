@@ -61,12 +61,6 @@ static phibal_status ratio_less_one(renyi_work *w);
       price_input{Pre}(w, r, y) ==> in(&w->t[0], renyi_weight(c, r, y)); */
 static phibal_status weight_near_one(renyi_work *w);
 
-/*@ requires input(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing; */
-static bool is_near_one(const phibal_enclosure *x);
-
 /*@ requires work_output(w) && has_price(w);
     terminates \true;
     exits \false;

@@ -71,12 +71,6 @@ static phibal_status add_end(renyi_work *w, const phibal_enclosure *a, const phi
 static phibal_status add_ends(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                               bool upper, renyi_work *w);
 
-/*@ requires input(x);
-    terminates \true;
-    exits \false;
-    assigns \nothing; */
-static bool is_moderate(const phibal_enclosure *x);
-
 /*@ requires work_output(w);
     terminates \true;
     exits \false;
