@@ -51,17 +51,6 @@ static phibal_status check_step(const char *function, const phibal_reference_pot
   return PHIBAL_OK;
 }
 
-/* z = (1 - eta) m + eta load; t is a temporary. */
-static phibal_status average_one(phibal_enclosure *z, const phibal_enclosure *m,
-                                 const phibal_enclosure *load, const phibal_enclosure *eta,
-                                 phibal_enclosure *t) {
-  //@ assert use_enclosure;
-  subtract_from_integer(t, 1, eta);
-  TRY(phibal_enclosure_mul(t, t, m));
-  TRY(phibal_enclosure_mul(z, eta, load));
-  return phibal_enclosure_add(z, z, t);
-}
-
 /* z = (1 - eta) m + eta loads; t is a temporary. */
 static phibal_status average(phibal_enclosure *z, size_t n, const phibal_enclosure *m,
                              const phibal_enclosure *loads, const phibal_enclosure *eta,
@@ -78,7 +67,12 @@ static phibal_status average(phibal_enclosure *z, size_t n, const phibal_enclosu
   for (size_t e = 0; e < n; e++) {
     //@ assert same: same{Pre, Here}(eta) && same{Pre, Here}(m + e) && same{Pre, Here}(loads + e);
     //@ assert inputs: input(eta) && input(m + e) && input(loads + e);
-    TRY(average_one(&z[e], &m[e], &loads[e], eta, t));
+    subtract_from_integer(t, 1, eta);
+    TRY(phibal_enclosure_mul(t, t, &m[e]));
+    TRY(phibal_enclosure_mul(&z[e], eta, &loads[e]));
+    /*@ assert parts: \forall real h, x, y; in{Pre}(eta, h) && in{Pre}(m + e, x) &&
+          in{Pre}(loads + e, y) ==> in(t, (1.0 - h) * x) && in(z + e, h * y); */
+    TRY(phibal_enclosure_add(&z[e], &z[e], t));
     /*@ assert last: \forall real h, x, y; in{Pre}(eta, h) && in{Pre}(m + e, x) &&
           in{Pre}(loads + e, y) ==> in(z + e, average_of(h, x, y)); */
     //@ assert before: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(z + i);
@@ -178,16 +172,6 @@ static phibal_status domain_as_undecided(phibal_status status) {
                            "for this precision");
 }
 
-/* target = target + (load - m) eta; t is a temporary. */
-static phibal_status add_step(phibal_enclosure *target, const phibal_enclosure *m,
-                              const phibal_enclosure *load, const phibal_enclosure *eta,
-                              phibal_enclosure *t) {
-  //@ assert use_enclosure;
-  TRY(phibal_enclosure_sub(t, load, m));
-  TRY(phibal_enclosure_mul(t, t, eta));
-  return phibal_enclosure_add(target, target, t);
-}
-
 /* target = target + eta (loads - m); t is a temporary. */
 static phibal_status add_steps(phibal_enclosure *target, size_t n, const phibal_enclosure *m,
                                const phibal_enclosure *loads, const phibal_enclosure *eta,
@@ -207,7 +191,9 @@ static phibal_status add_steps(phibal_enclosure *target, size_t n, const phibal_
     //@ assert same_m: same{Pre, Here}(m + e);
     //@ assert same_load: same{Pre, Here}(loads + e);
     //@ assert inputs: input(eta) && input(m + e) && input(loads + e) && output(target + e);
-    TRY(add_step(&target[e], &m[e], &loads[e], eta, t));
+    TRY(phibal_enclosure_sub(t, &loads[e], &m[e]));
+    TRY(phibal_enclosure_mul(t, t, eta));
+    TRY(phibal_enclosure_add(&target[e], &target[e], t));
     /*@ assert last: \forall real h, x, y, r; in{Pre}(eta, h) && in{Pre}(m + e, x) &&
           in{Pre}(loads + e, y) && in{Pre}(target + e, r) ==> in(target + e, r + (y - x) * h); */
     //@ assert before: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(target + i);

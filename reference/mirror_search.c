@@ -156,11 +156,6 @@ static void bisect(bracket *b) {
   set_middle(b->middle, b->lo, b->hi);
 }
 
-/* The end of the bracket on this side. */
-static mpfr_ptr end_of(bracket *b, search_side side) {
-  return side == SEARCH_BELOW ? b->lo : b->hi;
-}
-
 /* The residual of the end that stays counts half from now on. */
 static void halve_other_residual(bracket *b, search_side side) {
   //@ assert open_enclosure;
@@ -174,26 +169,22 @@ static bool is_done(bracket *b, mpfr_prec_t precision) {
   return is_narrow(b->lo, b->hi, precision, b->inner);
 }
 
-/* Whether the end on this side and the uncertain place b->inner are as near as is wanted. */
-static bool is_refined(bracket *b, search_side side, mpfr_prec_t precision) {
+/* The middle goes between the end on this side and b->inner; false if these two are as near as is
+   wanted. */
+static bool bisect_to_inner(bracket *b, search_side side, mpfr_prec_t precision) {
   //@ assert open_enclosure;
-  return side == SEARCH_BELOW ? is_narrow(b->lo, b->inner, precision, b->middle)
-                              : is_narrow(b->inner, b->hi, precision, b->middle);
+  mpfr_srcptr low = side == SEARCH_BELOW ? b->lo : b->inner;
+  mpfr_srcptr high = side == SEARCH_BELOW ? b->inner : b->hi;
+  if (is_narrow(low, high, precision, b->middle)) return false;
+  set_middle(b->middle, low, high);
+  return true;
 }
 
-/* The middle goes between the end on this side and b->inner. */
-static void bisect_to_inner(bracket *b, search_side side) {
-  //@ assert open_enclosure;
-  if (side == SEARCH_BELOW)
-    set_middle(b->middle, b->lo, b->inner);
-  else
-    set_middle(b->middle, b->inner, b->hi);
-}
-
-/* The middle takes the place of the end, or of b->inner. */
+/* The middle takes the place of the end on this side, or of b->inner. */
 static void take_middle(bracket *b, search_side side, bool as_end) {
   //@ assert open_enclosure;
-  mpfr_swap(b->middle, as_end ? end_of(b, side) : b->inner);
+  mpfr_ptr end = side == SEARCH_BELOW ? b->lo : b->hi;
+  mpfr_swap(b->middle, as_end ? end : b->inner);
 }
 
 /* The middle goes 2^step away from b->inner; false if that is beyond the end. */
@@ -204,47 +195,33 @@ static bool gallop(bracket *b, search_side side, mpfr_exp_t step) {
                               : !mpfr_greaterequal_p(b->middle, b->hi);
 }
 
-/* The middle goes 2^exponent away from the first guess. */
-static void leave_start(bracket *b, const phibal_enclosure *start, bool below,
-                        mpfr_exp_t exponent) {
+/* The middle leaves the first guess, downward or upward: by 1/16 of its size, so often doubled. */
+static void leave_start(bracket *b, const phibal_enclosure *start, bool below, int doublings) {
   //@ assert open_enclosure;
-  step_away(b->middle, below ? start->lo : start->hi, below, exponent);
-}
-
-/* Where the search begins to leave the first guess. */
-static mpfr_exp_t first_exponent(const phibal_enclosure *start, bool below) {
-  //@ assert open_enclosure;
-  return exponent_of(below ? start->lo : start->hi) - 4;
-}
-
-/* Asks 2^exponent away from the first guess. *found: `wanted` is certain there, and the end is. */
-static phibal_status try_end(bracket *b, const step_probe *p, search_side wanted,
-                             mpfr_exp_t exponent, bool *found) {
-  //@ assert use_enclosure && open_shape;
-  search_side side;
-  *found = false;
-  leave_start(b, p->start, wanted == SEARCH_BELOW, exponent);
-  TRY(probe_middle(b, p, &side));
-  *found = side == wanted;
-  if (*found) move_end(b, side);
-  return PHIBAL_OK;
+  mpfr_srcptr guess = below ? start->lo : start->hi;
+  step_away(b->middle, guess, below, exponent_of(guess) - 4 + doublings);
 }
 
 /* Doubles the distance from the first guess, downward or upward, until `wanted` is certain. */
 static phibal_status find_end(bracket *b, const step_probe *p, search_side wanted) {
-  //@ assert use_enclosure && use_probe && use_search;
+  //@ assert use_enclosure && use_probe && use_search && open_shape;
   bool below = wanted == SEARCH_BELOW;
-  mpfr_exp_t exponent = first_exponent(p->start, below);
-  bool found = false;
   /*@ loop invariant range: 0 <= i <= MOST_DOUBLINGS;
       loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
       loop invariant frame: only_search_written{Pre, Here}(b, p);
-      loop assigns i, found, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+      loop assigns i, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
         \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1];
       loop variant MOST_DOUBLINGS - i; */
   for (int i = 0; i < MOST_DOUBLINGS; i++) {
-    TRY(try_end(b, p, wanted, exponent + i, &found));
-    if (found) return PHIBAL_OK;
+    search_side side;
+    leave_start(b, p->start, below, i);
+    TRY(probe_middle(b, p, &side));
+    if (side == wanted) {
+      move_end(b, side);
+      //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+      //@ assert moved_vectors: probe_vectors(p);
+      return PHIBAL_OK;
+    }
   }
   return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
                            "mirror argmax: no price is certain to lie %s the argmax: the average "
@@ -252,117 +229,55 @@ static phibal_status find_end(bracket *b, const step_probe *p, search_side wante
                            below ? "below" : "above");
 }
 
-/* The place between the end and b->inner, asked about, becomes one of the two; *done if they are
-   near enough. */
-static phibal_status refine_once(bracket *b, const step_probe *p, mpfr_prec_t precision,
-                                 search_side side, bool *done) {
-  //@ assert use_enclosure && open_shape;
-  search_side found;
-  *done = is_refined(b, side, precision);
-  //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert checked_vectors: probe_vectors(p);
-  if (*done) return PHIBAL_OK;
-  bisect_to_inner(b, side);
-  //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert vectors: probe_vectors(p);
-  TRY(probe_middle(b, p, &found));
-  take_middle(b, side, found == side);
-  //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert moved_vectors: probe_vectors(p);
-  return PHIBAL_OK;
-}
-
 /* Moves the end on this side towards b->inner, which is not certain to lie there, while its side is
    certain: bisection of the place where certainty ends. */
 static phibal_status refine_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                 search_side side) {
-  //@ assert use_enclosure && use_probe && use_search;
-  bool done = false;
+  //@ assert use_enclosure && use_probe && use_search && open_shape;
   /*@ loop invariant range: 0 <= i <= 4 * precision;
       loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
       loop invariant frame: only_search_written{Pre, Here}(b, p);
-      loop assigns i, done, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+      loop assigns i, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
         \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1];
       loop variant 4 * precision - i; */
   for (mpfr_prec_t i = 0; i < 4 * precision; i++) {
-    TRY(refine_once(b, p, precision, side, &done));
-    if (done) return PHIBAL_OK;
+    search_side found;
+    if (!bisect_to_inner(b, side, precision)) return PHIBAL_OK;
+    //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert vectors: probe_vectors(p);
+    TRY(probe_middle(b, p, &found));
+    take_middle(b, side, found == side);
+    //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert moved_vectors: probe_vectors(p);
   }
-  return PHIBAL_OK;
-}
-
-/* The middle becomes the end on its side; *done when it is not certain to be on one, which is
- *found, or if the ends are close. */
-static phibal_status halve(bracket *b, const step_probe *p, bool *found, bool *done) {
-  //@ assert use_enclosure && open_shape;
-  search_side side;
-  *done = is_close(b);
-  //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert checked_vectors: probe_vectors(p);
-  if (*done) return PHIBAL_OK;
-  bisect(b);
-  //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert vectors: probe_vectors(p);
-  TRY(probe_middle(b, p, &side));
-  *found = !move_end(b, side);
-  *done = *found;
-  //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert moved_vectors: probe_vectors(p);
   return PHIBAL_OK;
 }
 
 /* Bisects until the ends are close; *found when the middle is not certain to be on a side. */
 static phibal_status approach(bracket *b, const step_probe *p, mpfr_prec_t precision, bool *found) {
-  //@ assert use_enclosure && use_probe && use_search;
+  //@ assert use_enclosure && use_probe && use_search && open_shape;
   *found = false;
-  bool done = false;
   /*@ loop invariant range: 0 <= i <= 4 * precision;
       loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
       loop invariant frame: only_search_written{Pre, Here}(b, p);
-      loop assigns i, done, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+      loop assigns i, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
         \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1], *found;
       loop variant 4 * precision - i; */
   for (mpfr_prec_t i = 0; i < 4 * precision; i++) {
-    TRY(halve(b, p, found, &done));
-    if (done) return PHIBAL_OK;
-  }
-  return PHIBAL_OK;
-}
-
-static void set_next(bracket *b, bool chord) {
-  if (chord)
-    set_crossing(b);
-  else
+    search_side side;
+    bool close = is_close(b);
+    //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert checked_vectors: probe_vectors(p);
+    if (close) return PHIBAL_OK;
     bisect(b);
-}
-
-/* The middle becomes the end on its side; the residual of the other end is halved if that side was
-   the last one too. False if the middle is on neither. */
-static bool move_end_after(bracket *b, search_side side, search_side last) {
-  //@ assert use_enclosure;
-  bool moved = move_end(b, side);
-  if (moved && side == last) halve_other_residual(b, side);
-  return moved;
-}
-
-/* The chord's crossing, or the middle, becomes the end on its side; *last is that side. *done as
-   above. */
-static phibal_status follow_once(bracket *b, const step_probe *p, mpfr_prec_t precision, bool chord,
-                                 search_side *last, bool *found, bool *done) {
-  //@ assert use_enclosure && open_shape;
-  search_side side;
-  *done = is_done(b, precision);
-  //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert checked_vectors: probe_vectors(p);
-  if (*done) return PHIBAL_OK;
-  set_next(b, chord);
-  //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert vectors: probe_vectors(p);
-  TRY(probe_middle(b, p, &side));
-  *found = *done = !move_end_after(b, side, *last);
-  *last = side;
-  //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert moved_vectors: probe_vectors(p);
+    //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert vectors: probe_vectors(p);
+    TRY(probe_middle(b, p, &side));
+    *found = !move_end(b, side);
+    //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert moved_vectors: probe_vectors(p);
+    if (*found) return PHIBAL_OK;
+  }
   return PHIBAL_OK;
 }
 
@@ -370,40 +285,35 @@ static phibal_status follow_once(bracket *b, const step_probe *p, mpfr_prec_t pr
    other side is reached too; plain bisection if that does not end soon. *found as above. */
 static phibal_status follow_chords(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                    bool *found) {
-  //@ assert use_enclosure && use_probe && use_search;
+  //@ assert use_enclosure && use_probe && use_search && open_shape;
   search_side last = SEARCH_UNKNOWN;
-  bool done = *found;
-  if (done) return PHIBAL_OK;
+  if (*found) return PHIBAL_OK;
   /*@ loop invariant range: 0 <= i <= MOST_FALSE_POSITIONS + 4 * precision;
       loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
       loop invariant frame: only_search_written{Pre, Here}(b, p);
-      loop assigns i, done, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+      loop assigns i, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
         \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1], last, *found;
       loop variant MOST_FALSE_POSITIONS + 4 * precision - i; */
   for (mpfr_prec_t i = 0; i < MOST_FALSE_POSITIONS + 4 * precision; i++) {
-    TRY(follow_once(b, p, precision, i < MOST_FALSE_POSITIONS, &last, found, &done));
-    if (done) return PHIBAL_OK;
+    search_side side;
+    bool narrow = is_done(b, precision);
+    //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert checked_vectors: probe_vectors(p);
+    if (narrow) return PHIBAL_OK;
+    if (i < MOST_FALSE_POSITIONS)
+      set_crossing(b);
+    else
+      bisect(b);
+    //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert vectors: probe_vectors(p);
+    TRY(probe_middle(b, p, &side));
+    *found = !move_end(b, side);
+    if (!*found && side == last) halve_other_residual(b, side);
+    //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert moved_vectors: probe_vectors(p);
+    if (*found) return PHIBAL_OK;
+    last = side;
   }
-  return PHIBAL_OK;
-}
-
-/* The place 2^step away from b->inner, asked about, becomes the end if it is on this side, which is
- *done, or b->inner. *done also if it is beyond the end. */
-static phibal_status gallop_once(bracket *b, const step_probe *p, search_side wanted,
-                                 mpfr_exp_t step, bool *done) {
-  //@ assert use_enclosure && open_shape;
-  search_side side;
-  *done = !gallop(b, wanted, step);
-  //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert checked_vectors: probe_vectors(p);
-  if (*done) return PHIBAL_OK;
-  //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert vectors: probe_vectors(p);
-  TRY(probe_middle(b, p, &side));
-  *done = side == wanted;
-  take_middle(b, wanted, side == wanted);
-  //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
-  //@ assert moved_vectors: probe_vectors(p);
   return PHIBAL_OK;
 }
 
@@ -411,18 +321,24 @@ static phibal_status gallop_once(bracket *b, const step_probe *p, search_side wa
    grow. */
 static phibal_status gallop_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                 search_side wanted) {
-  //@ assert use_enclosure && use_probe && use_search;
+  //@ assert use_enclosure && use_probe && use_search && open_shape;
   mpfr_exp_t first = exponent_of(b->inner) - (mpfr_exp_t)precision + 2;
-  bool done = false;
   /*@ loop invariant range: 0 <= i <= precision;
       loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
       loop invariant frame: only_search_written{Pre, Here}(b, p);
-      loop assigns i, done, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+      loop assigns i, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
         \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1];
       loop variant precision - i; */
   for (mpfr_prec_t i = 0; i < precision; i++) {
-    TRY(gallop_once(b, p, wanted, first + GALLOP_SHIFT * i, &done));
-    if (done) return PHIBAL_OK;
+    search_side side;
+    if (!gallop(b, wanted, first + GALLOP_SHIFT * i)) return PHIBAL_OK;
+    //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert vectors: probe_vectors(p);
+    TRY(probe_middle(b, p, &side));
+    take_middle(b, wanted, side == wanted);
+    //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+    //@ assert moved_vectors: probe_vectors(p);
+    if (side == wanted) return PHIBAL_OK;
   }
   return PHIBAL_OK;
 }
@@ -469,42 +385,17 @@ static phibal_status refine(bracket *b, const step_probe *p, mpfr_prec_t precisi
   return found ? close_in(b, p, precision) : PHIBAL_OK;
 }
 
-/* Both ends, to the precision asked for. */
-static phibal_status find_ends(bracket *b, const step_probe *p, mpfr_prec_t precision) {
-  //@ assert use_enclosure;
-  TRY(find_end(b, p, SEARCH_BELOW));
-  TRY(find_end(b, p, SEARCH_ABOVE));
-  return refine(b, p, precision);
-}
-
-static phibal_status uncertain_end(void) {
+/* Both ends are asked about, and are certain: what the search is believed for. */
+static phibal_status confirm_ends(bracket *b, const step_probe *p) {
+  //@ assert use_enclosure && use_probe && use_search && open_shape;
+  //@ assert elsewhere: probe_apart(p, &b->lo[0]) && probe_apart(p, &b->hi[0]);
+  search_side lower, upper;
+  TRY(probe_at(b, p, b->lo, &lower));
+  //@ assert inputs: inputs_same{Pre, Here}(p);
+  TRY(probe_at(b, p, b->hi, &upper));
+  if (lower == SEARCH_BELOW && upper == SEARCH_ABOVE) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "mirror argmax: an end of the search is not "
                                                    "certain when it is asked about again");
-}
-
-/* The lower end is asked about, and is certain: what the search is believed for. */
-static phibal_status confirm_lower(bracket *b, const step_probe *p) {
-  //@ assert open_shape;
-  //@ assert elsewhere: probe_apart(p, &b->lo[0]);
-  search_side found;
-  TRY(probe_at(b, p, b->lo, &found));
-  return found == SEARCH_BELOW ? PHIBAL_OK : uncertain_end();
-}
-
-/* The upper end is asked about, and is certain: what the search is believed for. */
-static phibal_status confirm_upper(bracket *b, const step_probe *p) {
-  //@ assert open_shape;
-  //@ assert elsewhere: probe_apart(p, &b->hi[0]);
-  search_side found;
-  TRY(probe_at(b, p, b->hi, &found));
-  return found == SEARCH_ABOVE ? PHIBAL_OK : uncertain_end();
-}
-
-static phibal_status confirm_ends(bracket *b, const step_probe *p) {
-  //@ assert use_enclosure && use_probe && use_search;
-  TRY(confirm_lower(b, p));
-  //@ assert inputs: inputs_same{Pre, Here}(p);
-  return confirm_upper(b, p);
 }
 
 /* middle = 0. */
@@ -542,25 +433,15 @@ static phibal_status set_root(phibal_enclosure *root, const bracket *b) {
 /* The ends of the root: certain, and apart by little. */
 static phibal_status locate(bracket *b, const step_probe *p, mpfr_prec_t precision) {
   //@ assert use_enclosure && use_probe && use_search;
-  TRY(find_ends(b, p, precision));
+  TRY(find_end(b, p, SEARCH_BELOW));
+  TRY(find_end(b, p, SEARCH_ABOVE));
+  TRY(refine(b, p, precision));
+  //@ assert located: only_search_written{Pre, Here}(b, p);
   //@ assert inputs: inputs_same{Pre, Here}(p);
   return confirm_ends(b, p);
 }
 
-/* root is what lies between the ends. */
-static phibal_status search_between(bracket *b, const step_probe *p, mpfr_prec_t precision,
-                                    phibal_enclosure *root) {
-  //@ assert use_enclosure && use_probe && use_search && open_shape;
-  phibal_status status = locate(b, p, precision);
-  //@ assert inputs: inputs_same{Pre, Here}(p);
-  //@ assert root: output(root) && probe_writes_apart(p, root);
-  if (status != PHIBAL_OK) return status;
-  //@ assert before: probe_temporaries(p);
-  status = set_root(root, b);
-  //@ assert temporaries: probe_temporaries(p);
-  return status;
-}
-
+/* root is 0, or what lies between the ends. */
 static phibal_status search(bracket *b, const step_probe *p, mpfr_prec_t precision,
                             phibal_enclosure *root) {
   //@ assert use_enclosure && use_probe && use_search && open_shape;
@@ -570,13 +451,23 @@ static phibal_status search(bracket *b, const step_probe *p, mpfr_prec_t precisi
   //@ assert same: probe_same{Pre, Here}(p);
   //@ assert zero_root: output(root) && probe_writes_apart(p, root);
   if (status != PHIBAL_OK) return status;
-  if (!is_zero) return search_between(b, p, precision, root);
+  if (is_zero) {
+    //@ assert zero_before: probe_temporaries(p);
+    phibal_enclosure_set_si(root, 0);
+    //@ assert zero_temporaries: probe_temporaries(p);
+    //@ assert zero_same: probe_same{Pre, Here}(p);
+    //@ assert bracket: bracket_ready(b);
+    return PHIBAL_OK;
+  }
+  status = locate(b, p, precision);
+  //@ assert inputs: inputs_same{Pre, Here}(p);
+  //@ assert root: output(root) && probe_writes_apart(p, root);
+  if (status != PHIBAL_OK) return status;
   //@ assert before: probe_temporaries(p);
-  phibal_enclosure_set_si(root, 0);
+  status = set_root(root, b);
   //@ assert temporaries: probe_temporaries(p);
-  //@ assert zero_same: probe_same{Pre, Here}(p);
-  //@ assert bracket: bracket_ready(b);
-  return PHIBAL_OK;
+  //@ assert found_bracket: bracket_ready(b);
+  return status;
 }
 
 static void bracket_init(bracket *b, mpfr_prec_t precision) {

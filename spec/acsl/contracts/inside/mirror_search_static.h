@@ -164,14 +164,6 @@ static void set_crossing(bracket *b);
     ensures only_bracket_written{Pre, Here}(b); */
 static void bisect(bracket *b);
 
-/*@ requires \valid(b);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures side == SEARCH_BELOW ==> \result == &b->lo[0];
-    ensures side != SEARCH_BELOW ==> \result == &b->hi[0]; */
-static mpfr_ptr end_of(bracket *b, search_side side);
-
 /*@ requires bracket_ready(b);
     terminates \true;
     exits \false;
@@ -194,15 +186,7 @@ static bool is_done(bracket *b, mpfr_prec_t precision);
     assigns *b;
     ensures bracket_ready(b);
     ensures only_bracket_written{Pre, Here}(b); */
-static bool is_refined(bracket *b, search_side side, mpfr_prec_t precision);
-
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
-static void bisect_to_inner(bracket *b, search_side side);
+static bool bisect_to_inner(bracket *b, search_side side, mpfr_prec_t precision);
 
 /*@ requires bracket_ready(b);
     terminates \true;
@@ -221,30 +205,13 @@ static void take_middle(bracket *b, search_side side, bool as_end);
 static bool gallop(bracket *b, search_side side, mpfr_exp_t step);
 
 /*@ requires bracket_ready(b) && input(start) && \separated(b, start);
+    requires 0 <= doublings < MOST_DOUBLINGS;
     terminates \true;
     exits \false;
     assigns *b;
     ensures bracket_ready(b);
     ensures only_bracket_written{Pre, Here}(b); */
-static void leave_start(bracket *b, const phibal_enclosure *start, bool below,
-                        mpfr_exp_t exponent);
-
-/*@ requires input(start);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures -4611686018427387907 <= \result <= 4611686018427387899; */
-static mpfr_exp_t first_exponent(const phibal_enclosure *start, bool below);
-
-/*@ requires search_ready(b, p) && \valid(found);
-    requires \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *found;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
-static phibal_status try_end(bracket *b, const step_probe *p, search_side wanted,
-                             mpfr_exp_t exponent, bool *found);
+static void leave_start(bracket *b, const phibal_enclosure *start, bool below, int doublings);
 
 /*@ requires search_ready(b, p);
     terminates \true;
@@ -255,16 +222,6 @@ static phibal_status try_end(bracket *b, const step_probe *p, search_side wanted
 static phibal_status find_end(bracket *b, const step_probe *p, search_side wanted);
 
 /*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *done;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
-static phibal_status refine_once(bracket *b, const step_probe *p, mpfr_prec_t precision,
-                                 search_side side, bool *done);
-
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
     terminates \true;
     exits \false;
     assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
@@ -272,14 +229,6 @@ static phibal_status refine_once(bracket *b, const step_probe *p, mpfr_prec_t pr
     ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status refine_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                 search_side side);
-
-/*@ requires search_ready(b, p);
-    requires \valid(found) && \separated(found, b) && \separated(found, p) && \separated(found,
-   p->phi); requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done,
-   p->phi); requires \separated(done, found); terminates \true; exits \false; assigns *b, p->point[0
-   .. p->n - 1], p->image[0 .. p->n - 1], *found, *done; ensures search_ready(b, p) &&
-   probe_same{Pre, Here}(p); ensures only_search_written{Pre, Here}(b, p); */
-static phibal_status halve(bracket *b, const step_probe *p, bool *found, bool *done);
 
 /*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000 && \valid(found) &&
              \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
@@ -290,33 +239,6 @@ static phibal_status halve(bracket *b, const step_probe *p, bool *found, bool *d
     ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status approach(bracket *b, const step_probe *p, mpfr_prec_t precision, bool *found);
 
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
-static void set_next(bracket *b, bool chord);
-
-/*@ requires bracket_ready(b);
-    terminates \true;
-    exits \false;
-    assigns *b;
-    ensures bracket_ready(b);
-    ensures only_bracket_written{Pre, Here}(b); */
-static bool move_end_after(bracket *b, search_side side, search_side last);
-
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    requires \valid(last) && \separated(last, b) && \separated(last, p) && \separated(last, p->phi);
-    requires \valid(found) && \separated(found, b) && \separated(found, p) && \separated(found,
-   p->phi); requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done,
-   p->phi); requires \separated(found, last); requires \separated(done, last); requires
-   \separated(done, found); terminates \true; exits \false; assigns *b, p->point[0 .. p->n - 1],
-   p->image[0 .. p->n - 1], *last, *found, *done; ensures search_ready(b, p) && probe_same{Pre,
-   Here}(p); ensures only_search_written{Pre, Here}(b, p); */
-static phibal_status follow_once(bracket *b, const step_probe *p, mpfr_prec_t precision, bool chord,
-                                 search_side *last, bool *found, bool *done);
-
 /*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000 && \valid(found) &&
              \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
     terminates \true;
@@ -326,16 +248,6 @@ static phibal_status follow_once(bracket *b, const step_probe *p, mpfr_prec_t pr
     ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status follow_chords(bracket *b, const step_probe *p, mpfr_prec_t precision,
                                    bool *found);
-
-/*@ requires search_ready(b, p);
-    requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done, p->phi);
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *done;
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
-static phibal_status gallop_once(bracket *b, const step_probe *p, search_side wanted,
-                                 mpfr_exp_t step, bool *done);
 
 /*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
     terminates \true;
@@ -386,42 +298,6 @@ static phibal_status close_in(bracket *b, const step_probe *p, mpfr_prec_t preci
     ensures search_ready(b, p) && probe_same{Pre, Here}(p);
     ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status refine(bracket *b, const step_probe *p, mpfr_prec_t precision);
-
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    terminates \true;
-    exits \false;
-    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p); */
-static phibal_status find_ends(bracket *b, const step_probe *p, mpfr_prec_t precision);
-
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_ERROR_UNDECIDED; */
-static phibal_status uncertain_end(void);
-
-/*@ requires search_ready(b, p);
-    terminates \true;
-    exits \false;
-    assigns b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p);
-    ensures \result == PHIBAL_OK ==> mkind(b->lo[0].number) == 0 &&
-      before_solutions{Pre}(p, b->lo[0].number);
-    ensures b->hi[0].number == \old(b->hi[0].number); */
-static phibal_status confirm_lower(bracket *b, const step_probe *p);
-
-/*@ requires search_ready(b, p);
-    terminates \true;
-    exits \false;
-    assigns b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
-    ensures only_search_written{Pre, Here}(b, p);
-    ensures \result == PHIBAL_OK ==> mkind(b->hi[0].number) == 0 &&
-      after_solutions{Pre}(p, b->hi[0].number);
-    ensures b->lo[0].number == \old(b->lo[0].number); */
-static phibal_status confirm_upper(bracket *b, const step_probe *p);
 
 /*@ requires search_ready(b, p);
     terminates \true;
@@ -474,21 +350,6 @@ static phibal_status set_root(phibal_enclosure *root, const bracket *b);
     ensures \result == PHIBAL_OK ==> before_solutions{Pre}(p, b->lo[0].number);
     ensures \result == PHIBAL_OK ==> after_solutions{Pre}(p, b->hi[0].number); */
 static phibal_status locate(bracket *b, const step_probe *p, mpfr_prec_t precision);
-
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
-    requires output(root) && \separated(root, b) && \separated(root, p);
-    requires probe_writes_apart(p, root);
-    terminates \true;
-    exits \false;
-    assigns *root, *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
-    ensures enclosure(root) && bracket_ready(b);
-    ensures probe_temporaries(p) && probe_same{Pre, Here}(p);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, b) &&
-      \separated(r, root) && probe_writes_apart{Pre}(p, r) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==>
-      \forall choice c, real r; choice_of{Pre}(p, c) && solves(c, r) ==> in(root, r); */
-static phibal_status search_between(bracket *b, const step_probe *p, mpfr_prec_t precision,
-                                    phibal_enclosure *root);
 
 /*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
     requires output(root) && \separated(root, b) && \separated(root, p);

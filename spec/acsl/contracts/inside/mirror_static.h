@@ -24,19 +24,6 @@ static phibal_status check_step(const char *function, const phibal_reference_pot
       \separated(z, x) && \separated(z, y) && \separated(z, w);
 */
 
-/*@ requires output(z) && output(t) && input(m) && input(load) && input(eta);
-    requires \separated(z, t) && apart_from_all(z, m, load, eta) && apart_from_all(t, m, load, eta);
-    terminates \true;
-    exits \false;
-    assigns *z, *t;
-    ensures enclosure(z) && enclosure(t);
-    ensures only_two_written{Pre, Here}(z, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real a, x, y;
-      in{Pre}(eta, a) && in{Pre}(m, x) && in{Pre}(load, y) ==> in(z, average_of(a, x, y)); */
-static phibal_status average_one(phibal_enclosure *z, const phibal_enclosure *m,
-                                 const phibal_enclosure *load, const phibal_enclosure *eta,
-                                 phibal_enclosure *t);
-
 /*@ // nothing but x[0..n-1] and y[0..n-1] was written between A and B, as far as enclosures go
     predicate two_vectors_written{A, B}(phibal_enclosure *x, phibal_enclosure *y, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, x, n) &&
@@ -114,21 +101,6 @@ static phibal_status ema_with(const phibal_reference_potential *phi, size_t n,
     assigns \nothing;
     ensures \result == PHIBAL_OK <==> status == PHIBAL_OK; */
 static phibal_status domain_as_undecided(phibal_status status);
-
-/*@ requires output(target) && output(t) && input(m) && input(load) && input(eta);
-    requires \separated(target, t) && apart_from_all(target, m, load, eta);
-    requires apart_from_all(t, m, load, eta);
-    terminates \true;
-    exits \false;
-    assigns *target, *t;
-    ensures enclosure(target) && enclosure(t);
-    ensures only_two_written{Pre, Here}(target, t);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real a, x, y, r;
-      in{Pre}(eta, a) && in{Pre}(m, x) && in{Pre}(load, y) && in{Pre}(target, r) ==>
-      in(target, r + (y - x) * a); */
-static phibal_status add_step(phibal_enclosure *target, const phibal_enclosure *m,
-                              const phibal_enclosure *load, const phibal_enclosure *eta,
-                              phibal_enclosure *t);
 
 /*@ requires vector_output(target, n) && output(t) && vector_input(m, n) && vector_input(loads, n);
     requires input(eta) && \separated(t, target + (0 .. n - 1)) && \separated(t, eta);
