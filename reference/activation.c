@@ -93,6 +93,7 @@ static phibal_status gelu_argument(activation_work *w, const phibal_enclosure *a
   return PHIBAL_OK;
 }
 
+/* v and its derivative v_slope, of which a sigma(v) is the activation: a itself but for GELU. */
 static phibal_status activation_argument(activation_work *w, const phibal_enclosure *a) {
   //@ assert use_enclosure;
   if (w->activation == PHIBAL_ACTIVATION_GELU) return gelu_argument(w, a);
@@ -120,39 +121,16 @@ static phibal_status activation_factors(activation_work *w, const phibal_enclosu
   return operation_sigmoid_negated(&w->sigma, &w->v, &w->one);
 }
 
-/* value = a sigma(v), if it is wanted. */
-static phibal_status activation_add_value(const activation_work *w, const phibal_enclosure *a,
-                                          phibal_enclosure *z) {
-  //@ assert use_enclosure;
-  if (!z) return PHIBAL_OK;
-  return phibal_enclosure_mul(z, a, &w->sigma);
-}
-
-/* derivative = sigma(v) (1 + a v' sigma(-v)), if it is wanted. */
-static phibal_status activation_add_derivative(activation_work *w, const phibal_enclosure *a,
-                                               phibal_enclosure *z) {
-  //@ assert use_enclosure;
-  if (!z) return PHIBAL_OK;
-  return activation_derivative(w, a, z);
-}
-
-/* condition = sigma(v) (1 + |a| v' sigma(-v)), if it is wanted. */
-static phibal_status activation_add_condition(activation_work *w, const phibal_enclosure *a,
-                                              phibal_enclosure *z) {
-  //@ assert use_enclosure;
-  if (!z) return PHIBAL_OK;
-  phibal_enclosure_abs(&w->square, a);
-  return activation_derivative(w, &w->square, z);
-}
-
 phibal_status activation_evaluate(activation_work *w, const phibal_enclosure *a,
                                   phibal_enclosure *value, phibal_enclosure *derivative,
                                   phibal_enclosure *condition) {
   //@ assert use_enclosure;
   TRY(activation_factors(w, a));
-  TRY(activation_add_value(w, a, value));
-  TRY(activation_add_derivative(w, a, derivative));
-  return activation_add_condition(w, a, condition);
+  if (value) TRY(phibal_enclosure_mul(value, a, &w->sigma));
+  if (derivative) TRY(activation_derivative(w, a, derivative));
+  if (!condition) return PHIBAL_OK;
+  phibal_enclosure_abs(&w->square, a);
+  return activation_derivative(w, &w->square, condition);
 }
 
 phibal_status phibal_reference_activation(phibal_activation activation, float a,

@@ -2,21 +2,11 @@
 #include "router_gradient_work.h"
 #include <phibal/acsl/contracts/inside/router_gradient_probability_static.h>
 
-/* gradient += factor x, condition += |factor x|. */
-static phibal_status gradient_add_term(phibal_reference_token *t, float x,
-                                       phibal_enclosure *gradient, phibal_enclosure *condition) {
-  //@ assert use_enclosure;
-  operation_set_float(&t->term, x);
-  TRY(operation_add_product(gradient, &t->factor, &t->term, &t->total));
-  operation_set_magnitude(&t->term, x);
-  return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
-}
-
-/* gradient -= scale probability mean, and the condition likewise. */
-static phibal_status gradient_subtract_one(phibal_reference_token *t, float scale,
-                                           const phibal_enclosure *probability,
-                                           phibal_enclosure *gradient,
-                                           phibal_enclosure *condition) {
+/* gradient -= scale p mean, where p is an expert's probability, and its condition likewise. */
+static phibal_status gradient_subtract_term(phibal_reference_token *t, float scale,
+                                            const phibal_enclosure *probability,
+                                            phibal_enclosure *gradient,
+                                            phibal_enclosure *condition) {
   //@ assert use_enclosure;
   operation_set_negated(&t->factor, scale);
   TRY(phibal_enclosure_mul(&t->factor, &t->factor, probability));
@@ -24,16 +14,6 @@ static phibal_status gradient_subtract_one(phibal_reference_token *t, float scal
         in(&t->factor, -(real)scale * p); */
   TRY(operation_add_product(gradient, &t->factor, &t->mean, &t->term));
   return operation_add_magnitude(condition, &t->factor, &t->magnitude, &t->term);
-}
-
-/* The same for gradient_e and condition_e. */
-static phibal_status gradient_subtract_at(phibal_reference_token *t, float scale,
-                                          const phibal_enclosure *probability, int32_t e,
-                                          phibal_enclosure *gradient, phibal_enclosure *condition) {
-  //@ assert use_enclosure;
-  phibal_status status = gradient_subtract_one(t, scale, probability, &gradient[e], &condition[e]);
-  //@ assert others: others_kept{Pre, Here}(t, gradient, condition, e);
-  return status;
 }
 
 /* gradient_e -= scale p_e mean for every expert e, and the condition likewise. */
@@ -62,7 +42,8 @@ static phibal_status gradient_subtract_mean(phibal_reference_token *t, float sca
                    condition[0 .. t->experts - 1], t->term, t->factor;
       loop variant t->experts - e; */
   for (int32_t e = 0; e < t->experts && status == PHIBAL_OK; e++) {
-    status = gradient_subtract_at(t, scale, &probability[e], e, gradient, condition);
+    status = gradient_subtract_term(t, scale, &probability[e], &gradient[e], &condition[e]);
+    //@ assert others: others_kept{LoopCurrent, Here}(t, gradient, condition, e);
     /*@ assert value_here: status == PHIBAL_OK ==> \forall real p, a;
           in{Pre}(probability + e, p) && in{Pre}(&t->mean, a) ==>
           gained{Pre, Here}(gradient + e, (-(real)scale * p) * a); */
@@ -73,26 +54,19 @@ static phibal_status gradient_subtract_mean(phibal_reference_token *t, float sca
   return status;
 }
 
-/* gradient += scale probability x, and the condition likewise. */
-static phibal_status gradient_add_one(phibal_reference_token *t, float scale,
-                                      const phibal_enclosure *probability, float x,
-                                      phibal_enclosure *gradient, phibal_enclosure *condition) {
+/* gradient += scale p x, where p is an expert's probability, and its condition likewise. */
+static phibal_status gradient_add_term(phibal_reference_token *t, float scale,
+                                       const phibal_enclosure *probability, float x,
+                                       phibal_enclosure *gradient, phibal_enclosure *condition) {
   //@ assert use_enclosure;
   operation_set_float(&t->factor, scale);
   TRY(phibal_enclosure_mul(&t->factor, &t->factor, probability));
   /*@ assert factor: \forall real p; in{Pre}(probability, p) ==>
         in(&t->factor, (real)scale * p); */
-  return gradient_add_term(t, x, gradient, condition);
-}
-
-/* The same for gradient_e and condition_e. */
-static phibal_status gradient_add_one_at(phibal_reference_token *t, float scale,
-                                         const phibal_enclosure *probability, float x, int32_t e,
-                                         phibal_enclosure *gradient, phibal_enclosure *condition) {
-  //@ assert use_enclosure;
-  phibal_status status = gradient_add_one(t, scale, probability, x, &gradient[e], &condition[e]);
-  //@ assert others: others_kept{Pre, Here}(t, gradient, condition, e);
-  return status;
+  operation_set_float(&t->term, x);
+  TRY(operation_add_product(gradient, &t->factor, &t->term, &t->total));
+  operation_set_magnitude(&t->term, x);
+  return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
 }
 
 /* gradient_e += scale p_e x_s for each slot s, e its expert, and the condition likewise. */
@@ -130,7 +104,8 @@ static phibal_status gradient_add_selected(phibal_reference_token *t, float scal
             (e == f ? \abs(a) * \abs((real)x[s]) : 0.0); */
     /*@ assert value_gain: \forall real p; selected_gain(experts, (real)scale * p, x, s + 1, e) ==
           selected_gain(experts, (real)scale * p, x, s, e) + ((real)scale * p) * (real)x[s]; */
-    status = gradient_add_one_at(t, scale, &probability[e], x[s], e, gradient, condition);
+    status = gradient_add_term(t, scale, &probability[e], x[s], &gradient[e], &condition[e]);
+    //@ assert others: others_kept{LoopCurrent, Here}(t, gradient, condition, e);
     /*@ assert value_sum: status == PHIBAL_OK ==> \forall real p, g;
           in{Pre}(probability + e, p) && in{Pre}(gradient + e, g) ==>
           in(gradient + e, (g + selected_gain(experts, (real)scale * p, x, s, e)) +

@@ -45,14 +45,6 @@ phibal_status router_gradient_mean(phibal_reference_token *t, int32_t n,
   return status;
 }
 
-/* factor *= sigma(-x) */
-static phibal_status gradient_times_sigmoid(phibal_reference_token *t, float logit) {
-  //@ assert use_enclosure;
-  operation_set_float(&t->term, logit);
-  TRY(operation_sigmoid_negated(&t->total, &t->term, &t->one));
-  return phibal_enclosure_mul(&t->factor, &t->factor, &t->total);
-}
-
 /* factor = weight scale, for sigmoid routers times 1 - sigma(x) = sigma(-x): what a softmax or a
    normalised sigmoid differentiates to, in front of (x_j - mean). */
 static phibal_status gradient_factor(phibal_reference_token *t, const phibal_router *router,
@@ -63,42 +55,13 @@ static phibal_status gradient_factor(phibal_reference_token *t, const phibal_rou
   /*@ assert scaled: \forall real w; in{Pre}(weight, w) ==>
         in(&t->factor, (real)scale * w); */
   if (router->gate != PHIBAL_GATE_SIGMOID) return PHIBAL_OK;
-  return gradient_times_sigmoid(t, logit);
+  operation_set_float(&t->term, logit);
+  TRY(operation_sigmoid_negated(&t->total, &t->term, &t->one));
+  return phibal_enclosure_mul(&t->factor, &t->factor, &t->total);
 }
 
-/* gradient += factor (x - mean) */
-static phibal_status gradient_add_difference(phibal_reference_token *t, float x,
-                                             phibal_enclosure *gradient) {
-  //@ assert use_enclosure;
-  operation_set_float(&t->term, x);
-  TRY(phibal_enclosure_sub(&t->term, &t->term, &t->mean));
-  return operation_add_product(gradient, &t->factor, &t->term, &t->total);
-}
-
-/* condition += |factor| (|x| + magnitude) */
-static phibal_status gradient_add_difference_terms(phibal_reference_token *t, float x,
-                                                   phibal_enclosure *condition) {
-  //@ assert use_enclosure;
-  operation_set_magnitude(&t->term, x);
-  TRY(phibal_enclosure_add(&t->term, &t->term, &t->magnitude));
-  //@ assert kept: same{Pre, Here}(&t->factor) && same{Pre, Here}(condition);
-  /*@ assert sum: \forall real b; in{Pre}(&t->magnitude, b) ==>
-        in(&t->term, \abs((real)x) + b); */
-  return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
-}
-
-/* gradient += factor (x - mean), condition += |factor| (|x| + magnitude). */
-static phibal_status gradient_add_centred(phibal_reference_token *t, float x,
-                                          phibal_enclosure *gradient, phibal_enclosure *condition) {
-  //@ assert use_enclosure;
-  TRY(gradient_add_difference(t, x, gradient));
-  //@ assert scratch: token_scratch(t) && same{Pre, Here}(condition);
-  //@ assert factors: same{Pre, Here}(&t->factor) && same{Pre, Here}(&t->magnitude);
-  return gradient_add_difference_terms(t, x, condition);
-}
-
-/* gradient += weight scale (x - mean), for sigmoid times 1 - sigma(logit), and the condition
-   likewise. */
+/* gradient += weight scale (x - mean) and condition += |weight scale| (|x| + magnitude), for
+   sigmoid times 1 - sigma(logit). */
 static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_router *router,
                                        const phibal_enclosure *weight, float x, double scale,
                                        float logit, phibal_enclosure *gradient,
@@ -107,17 +70,17 @@ static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_r
   TRY(gradient_factor(t, router, weight, scale, logit));
   //@ assert scratch: token_scratch(t) && same{Pre, Here}(gradient) && same{Pre, Here}(condition);
   //@ assert means: same{Pre, Here}(&t->mean) && same{Pre, Here}(&t->magnitude);
-  return gradient_add_centred(t, x, gradient, condition);
-}
-
-/* The same for expert e's gradient and condition. */
-static phibal_status gradient_add_slot_at(phibal_reference_token *t, const phibal_router *router,
-                                          const phibal_enclosure *weight, float x, double scale,
-                                          float logit, int32_t e,
-                                          phibal_reference_result gradient) {
-  //@ assert use_enclosure;
-  return gradient_add_slot(t, router, weight, x, scale, logit, &gradient.value[e],
-                           &gradient.condition[e]);
+  operation_set_float(&t->term, x);
+  TRY(phibal_enclosure_sub(&t->term, &t->term, &t->mean));
+  TRY(operation_add_product(gradient, &t->factor, &t->term, &t->total));
+  operation_set_magnitude(&t->term, x);
+  TRY(phibal_enclosure_add(&t->term, &t->term, &t->magnitude));
+  //@ assert kept: same{Pre, Here}(condition);
+  /*@ assert factor: \forall real w; in{Pre}(weight, w) ==>
+        in(&t->factor, gate_slope(router->gate, (real)scale, w, (real)logit)); */
+  /*@ assert sum: \forall real b; in{Pre}(&t->magnitude, b) ==>
+        in(&t->term, \abs((real)x) + b); */
+  return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
 }
 
 phibal_status router_gradient_add_slots(phibal_reference_token *t, const phibal_router *router,
@@ -167,11 +130,30 @@ phibal_status router_gradient_add_slots(phibal_reference_token *t, const phibal_
             weighted_magnitude(w, s.x, s.n), i, f) + (e == f ?
               centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
                 (real)logits[f]), (real)s.x[i], weighted_magnitude(w, s.x, s.n)) : 0.0); */
-    status = gradient_add_slot_at(t, router, &s.weight[i], s.x[i], scale, logits[e], e, gradient);
+    status = gradient_add_slot(t, router, &s.weight[i], s.x[i], scale, logits[e],
+                               &gradient.value[e], &gradient.condition[e]);
+    //@ assert others: others_kept{LoopCurrent, Here}(t, gradient.value, gradient.condition, e);
+    /*@ assert value_gain: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
+            gained{LoopCurrent, Here}(gradient.value + e,
+              centred_term(gate_slope(router->gate, (real)scale, term(w, i), (real)logits[e]),
+                           (real)s.x[i], weighted_mean(w, s.x, s.n))); */
     /*@ assert value_here: status == PHIBAL_OK ==>
           \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
             gained{Pre, Here}(gradient.value + e, centred_gain(router->gate, logits, s.experts, w,
               s.x, (real)scale, weighted_mean(w, s.x, s.n), i + 1, e)); */
+    /*@ assert terms_gain: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
+            gained{LoopCurrent, Here}(gradient.condition + e,
+              centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
+                (real)logits[e]), (real)s.x[i], weighted_magnitude(w, s.x, s.n))); */
+    /*@ assert terms_sum: \forall sequence w;
+          centred_gain_magnitude(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_magnitude(w, s.x, s.n), i + 1, e) ==
+          centred_gain_magnitude(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_magnitude(w, s.x, s.n), i, e) +
+              centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
+                (real)logits[e]), (real)s.x[i], weighted_magnitude(w, s.x, s.n)); */
     /*@ assert terms_here: status == PHIBAL_OK ==>
           \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
             gained{Pre, Here}(gradient.condition + e, centred_gain_magnitude(router->gate, logits,

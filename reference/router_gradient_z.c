@@ -2,81 +2,62 @@
 #include "router_gradient_work.h"
 #include <phibal/acsl/contracts/inside/router_gradient_z_static.h>
 
-/* gradient += total probability, condition += |factor| probability. */
+/* gradient_e += total p and condition_e += |factor| p, where p is expert e's probability. */
 static phibal_status gradient_add_z_term(phibal_reference_token *t,
-                                         const phibal_enclosure *probability,
+                                         const phibal_enclosure *probability, int32_t e,
                                          phibal_enclosure *gradient, phibal_enclosure *condition) {
   //@ assert use_enclosure;
-  TRY(operation_add_product(gradient, &t->total, probability, &t->term));
-  return operation_add_magnitude(condition, &t->factor, probability, &t->term);
+  TRY(operation_add_product(&gradient[e], &t->total, probability, &t->term));
+  return operation_add_magnitude(&condition[e], &t->factor, probability, &t->term);
 }
 
-/* The same for gradient_e and condition_e. */
-static phibal_status gradient_add_z_at(phibal_reference_token *t,
-                                       const phibal_enclosure *probability, int32_t e,
-                                       phibal_enclosure *gradient, phibal_enclosure *condition) {
-  //@ assert use_enclosure;
-  return gradient_add_z_term(t, probability, &gradient[e], &condition[e]);
-}
-
-/* gradient_e += total p_e and condition_e += |factor| p_e for every expert e. */
-static phibal_status gradient_add_z_terms(phibal_reference_token *t,
-                                          const phibal_enclosure *probability,
-                                          phibal_enclosure *gradient, phibal_enclosure *condition) {
-  //@ assert use_enclosure;
-  phibal_status status = PHIBAL_OK;
+/* The z-loss's term: gradient_e += scale logsumexp p_e for every expert e; the condition has what
+   cancels in the logsumexp in its place. */
+static phibal_status gradient_add_z(phibal_reference_token *t, double scale,
+                                    const phibal_enclosure *probability, phibal_enclosure *gradient,
+                                    phibal_enclosure *condition) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_d(&t->factor, scale);
+  phibal_status status = phibal_enclosure_mul(&t->total, &t->factor, &t->logsumexp);
+  /*@ assert total: status == PHIBAL_OK ==> \forall real a; in{Pre}(&t->logsumexp, a) ==>
+        in(&t->total, (real)scale * a); */
+  if (status == PHIBAL_OK)
+    status = phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp_terms);
+  //@ assert places: gradient_places(t, gradient, condition);
+  /*@ assert kept: \forall integer e; 0 <= e < t->experts ==> same{Pre, Here}(gradient + e) &&
+        same{Pre, Here}(condition + e) && same{Pre, Here}(probability + e); */
   /*@ loop invariant index: 0 <= e <= t->experts;
       loop invariant scratch: token_scratch(t);
       loop invariant places: gradient_places(t, gradient, condition);
       loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
       loop invariant kept: logsumexp_kept{Pre, Here}(t);
-      loop invariant factors: same{Pre, Here}(&t->total) && same{Pre, Here}(&t->factor);
+      loop invariant total: status == PHIBAL_OK ==> \forall real a;
+        in{Pre}(&t->logsumexp, a) ==> in(&t->total, (real)scale * a);
+      loop invariant factor: status == PHIBAL_OK ==> \forall real a;
+        in{Pre}(&t->logsumexp_terms, a) ==> in(&t->factor, (real)scale * a);
       loop invariant weights: \forall integer i; 0 <= i < t->experts ==>
         same{Pre, Here}(probability + i);
       loop invariant left: \forall integer i; e <= i < t->experts ==>
         same{Pre, Here}(gradient + i) && same{Pre, Here}(condition + i);
       loop invariant value: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
-        in{Pre}(probability + i, p) && in{Pre}(&t->total, a) ==>
-        gained{Pre, Here}(gradient + i, a * p);
+        in{Pre}(probability + i, p) && in{Pre}(&t->logsumexp, a) ==>
+        gained{Pre, Here}(gradient + i, ((real)scale * a) * p);
       loop invariant terms: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
-        in{Pre}(probability + i, p) && in{Pre}(&t->factor, a) ==>
-        gained{Pre, Here}(condition + i, \abs(a) * p);
+        in{Pre}(probability + i, p) && in{Pre}(&t->logsumexp_terms, a) ==>
+        gained{Pre, Here}(condition + i, \abs((real)scale * a) * p);
       loop assigns e, status, gradient[0 .. t->experts - 1],
                    condition[0 .. t->experts - 1], t->term;
       loop variant t->experts - e; */
   for (int32_t e = 0; e < t->experts && status == PHIBAL_OK; e++) {
-    status = gradient_add_z_at(t, &probability[e], e, gradient, condition);
+    status = gradient_add_z_term(t, &probability[e], e, gradient, condition);
     /*@ assert value_here: status == PHIBAL_OK ==> \forall real p, a;
-          in{Pre}(probability + e, p) && in{Pre}(&t->total, a) ==>
-          gained{Pre, Here}(gradient + e, a * p); */
+          in{Pre}(probability + e, p) && in{Pre}(&t->logsumexp, a) ==>
+          gained{Pre, Here}(gradient + e, ((real)scale * a) * p); */
     /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p, a;
-          in{Pre}(probability + e, p) && in{Pre}(&t->factor, a) ==>
-          gained{Pre, Here}(condition + e, \abs(a) * p); */
+          in{Pre}(probability + e, p) && in{Pre}(&t->logsumexp_terms, a) ==>
+          gained{Pre, Here}(condition + e, \abs((real)scale * a) * p); */
   }
   return status;
-}
-
-/* total = scale logsumexp and factor = scale times what cancels in it. */
-static phibal_status gradient_z_factors(phibal_reference_token *t, double scale) {
-  //@ assert use_enclosure && use_floating;
-  phibal_enclosure_set_d(&t->factor, scale);
-  TRY(phibal_enclosure_mul(&t->total, &t->factor, &t->logsumexp));
-  /*@ assert total: \forall real a; in{Pre}(&t->logsumexp, a) ==>
-        in(&t->total, (real)scale * a); */
-  return phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp_terms);
-}
-
-/* The z-loss's term: p_j z_scale logsumexp. */
-static phibal_status gradient_add_z(phibal_reference_token *t, double scale,
-                                    const phibal_enclosure *probability, phibal_enclosure *gradient,
-                                    phibal_enclosure *condition) {
-  //@ assert use_enclosure;
-  phibal_status status = gradient_z_factors(t, scale);
-  //@ assert places: gradient_places(t, gradient, condition);
-  /*@ assert kept: \forall integer e; 0 <= e < t->experts ==> same{Pre, Here}(gradient + e) &&
-        same{Pre, Here}(condition + e) && same{Pre, Here}(probability + e); */
-  if (status != PHIBAL_OK) return status;
-  return gradient_add_z_terms(t, probability, gradient, condition);
 }
 
 phibal_status router_gradient_add_z(phibal_reference_token *t, double scale) {

@@ -78,44 +78,4 @@ static phibal_status activation_derivative(activation_work *w, const phibal_encl
     ensures \result == PHIBAL_OK ==> work_at(w, a); */
 static phibal_status activation_factors(activation_work *w, const phibal_enclosure *a);
 
-/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
-    requires optional_output(z, w, a);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures work_ready(w) && work_at(w, a) && optional_output(z, w, a);
-    ensures optional_written{Pre, Here}(z);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
-      in(z, activation_value(w->activation, r)); */
-static phibal_status activation_add_value(const activation_work *w, const phibal_enclosure *a,
-                                          phibal_enclosure *z);
-
-/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
-    requires optional_output(z, w, a);
-    terminates \true;
-    exits \false;
-    assigns *z;
-    ensures work_ready(w) && work_at(w, a) && optional_output(z, w, a);
-    ensures optional_written{Pre, Here}(z);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
-      in(z, activation_derivative(w->activation, r)); */
-static phibal_status activation_add_derivative(activation_work *w, const phibal_enclosure *a,
-                                               phibal_enclosure *z);
-
-/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
-    requires optional_output(z, w, a);
-    terminates \true;
-    exits \false;
-    assigns w->square, *z;
-    ensures work_ready(w) && optional_output(z, w, a);
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, w) &&
-      (z == \null || \separated(r, z)) ==> same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
-      in(z, activation_condition(w->activation, r)); */
-static phibal_status activation_add_condition(activation_work *w, const phibal_enclosure *a,
-                                              phibal_enclosure *z);
-
 #endif

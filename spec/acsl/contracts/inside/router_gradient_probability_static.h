@@ -2,24 +2,6 @@
 #ifndef PHIBAL_ACSL_CONTRACTS_INSIDE_ROUTER_GRADIENT_PROBABILITY_STATIC_H
 #define PHIBAL_ACSL_CONTRACTS_INSIDE_ROUTER_GRADIENT_PROBABILITY_STATIC_H
 
-/*@ requires token_scratch(t) && output(gradient) && output(condition) && \is_finite(x);
-    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
-    terminates \true;
-    exits \false;
-    assigns *gradient, *condition, t->term, t->total;
-    ensures enclosure(&t->term) && enclosure(&t->total) && enclosure(gradient) &&
-            enclosure(condition);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
-      \separated(r, condition) && \separated(r, &t->term) && \separated(r, &t->total) ==>
-        same{Pre, Here}(r);
-    ensures \result == PHIBAL_OK ==> \forall real g, a;
-      in{Pre}(gradient, g) && in{Pre}(&t->factor, a) ==> in(gradient, g + a * (real)x);
-    ensures \result == PHIBAL_OK ==> \forall real c, a;
-      in{Pre}(condition, c) && in{Pre}(&t->factor, a) ==>
-        in(condition, c + \abs(a) * \abs((real)x)); */
-static phibal_status gradient_add_term(phibal_reference_token *t, float x,
-                                       phibal_enclosure *gradient, phibal_enclosure *condition);
-
 /*@ requires token_scratch(t) && input(probability) && \separated(probability, t);
     requires output(gradient) && output(condition) && \is_finite(scale);
     requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
@@ -38,31 +20,10 @@ static phibal_status gradient_add_term(phibal_reference_token *t, float x,
     ensures terms: \result == PHIBAL_OK ==> \forall real c, a, p;
       in{Pre}(condition, c) && in{Pre}(&t->magnitude, a) && in{Pre}(probability, p) ==>
         in(condition, c + \abs(-(real)scale * p) * a); */
-static phibal_status gradient_subtract_one(phibal_reference_token *t, float scale,
-                                           const phibal_enclosure *probability,
-                                           phibal_enclosure *gradient,
-                                           phibal_enclosure *condition);
-
-/*@ requires token_scratch(t) && \is_finite(scale);
-    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
-    requires weight_input(t, gradient, condition, probability);
-    terminates \true;
-    exits \false;
-    assigns gradient[e], condition[e], t->term, t->factor;
-    ensures scratch: token_scratch(t);
-    ensures places: gradient_places(t, gradient, condition);
-    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
-    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
-    ensures kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, a, p;
-      in{Pre}(gradient + e, g) && in{Pre}(&t->mean, a) && in{Pre}(probability, p) ==>
-        in(gradient + e, g + (-(real)scale * p) * a);
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, p;
-      in{Pre}(condition + e, c) && in{Pre}(&t->magnitude, a) && in{Pre}(probability, p) ==>
-        in(condition + e, c + \abs(-(real)scale * p) * a); */
-static phibal_status gradient_subtract_at(phibal_reference_token *t, float scale,
-                                          const phibal_enclosure *probability, int32_t e,
-                                          phibal_enclosure *gradient, phibal_enclosure *condition);
+static phibal_status gradient_subtract_term(phibal_reference_token *t, float scale,
+                                            const phibal_enclosure *probability,
+                                            phibal_enclosure *gradient,
+                                            phibal_enclosure *condition);
 
 /*@ requires token_scratch(t) && \is_finite(scale);
     requires gradient_places(t, gradient, condition);
@@ -103,30 +64,9 @@ static phibal_status gradient_subtract_mean(phibal_reference_token *t, float sca
     ensures terms: \result == PHIBAL_OK ==> \forall real c, p;
       in{Pre}(condition, c) && in{Pre}(probability, p) ==>
         in(condition, c + \abs((real)scale * p) * \abs((real)x)); */
-static phibal_status gradient_add_one(phibal_reference_token *t, float scale,
-                                      const phibal_enclosure *probability, float x,
-                                      phibal_enclosure *gradient, phibal_enclosure *condition);
-
-/*@ requires token_scratch(t) && \is_finite(x) && \is_finite(scale);
-    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
-    requires weight_input(t, gradient, condition, probability);
-    terminates \true;
-    exits \false;
-    assigns gradient[e], condition[e], t->term, t->factor, t->total;
-    ensures scratch: token_scratch(t);
-    ensures places: gradient_places(t, gradient, condition);
-    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
-    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
-    ensures kept: logsumexp_kept{Pre, Here}(t);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, p;
-      in{Pre}(gradient + e, g) && in{Pre}(probability, p) ==>
-        in(gradient + e, g + ((real)scale * p) * (real)x);
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, p;
-      in{Pre}(condition + e, c) && in{Pre}(probability, p) ==>
-        in(condition + e, c + \abs((real)scale * p) * \abs((real)x)); */
-static phibal_status gradient_add_one_at(phibal_reference_token *t, float scale,
-                                         const phibal_enclosure *probability, float x, int32_t e,
-                                         phibal_enclosure *gradient, phibal_enclosure *condition);
+static phibal_status gradient_add_term(phibal_reference_token *t, float scale,
+                                       const phibal_enclosure *probability, float x,
+                                       phibal_enclosure *gradient, phibal_enclosure *condition);
 
 /*@ requires token_scratch(t) && \is_finite(scale) && 0 <= n;
     requires selected_experts(experts, n, t->experts);

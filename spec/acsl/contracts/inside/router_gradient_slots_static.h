@@ -16,16 +16,6 @@
 static phibal_status gradient_add_mean(phibal_reference_token *t, const phibal_enclosure *weight,
                                        float x);
 
-/*@ requires token_scratch(t) && \is_finite(logit);
-    terminates \true;
-    exits \false;
-    assigns t->factor, t->term, t->total;
-    ensures enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total);
-    ensures only_three_written{Pre, Here}(&t->factor, &t->term, &t->total);
-    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(&t->factor, a) ==>
-      in(&t->factor, a * logistic(-(real)logit)); */
-static phibal_status gradient_times_sigmoid(phibal_reference_token *t, float logit);
-
 /*@ requires token_scratch(t) && \valid_read(router) && input(weight) && \separated(weight, t);
     requires \is_finite(scale) && \is_finite(logit);
     terminates \true;
@@ -37,49 +27,6 @@ static phibal_status gradient_times_sigmoid(phibal_reference_token *t, float log
       in(&t->factor, gate_slope(router->gate, (real)scale, w, (real)logit)); */
 static phibal_status gradient_factor(phibal_reference_token *t, const phibal_router *router,
                                      const phibal_enclosure *weight, double scale, float logit);
-
-/*@ requires token_scratch(t) && output(gradient) && \separated(t, gradient) && \is_finite(x);
-    terminates \true;
-    exits \false;
-    assigns *gradient, t->term, t->total;
-    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(gradient);
-    ensures frame: only_three_written{Pre, Here}(gradient, &t->term, &t->total);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, a, b;
-      in{Pre}(gradient, g) && in{Pre}(&t->factor, a) && in{Pre}(&t->mean, b) ==>
-        in(gradient, g + centred_term(a, (real)x, b)); */
-static phibal_status gradient_add_difference(phibal_reference_token *t, float x,
-                                             phibal_enclosure *gradient);
-
-/*@ requires token_scratch(t) && output(condition) && \separated(t, condition) && \is_finite(x);
-    terminates \true;
-    exits \false;
-    assigns *condition, t->term, t->total;
-    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(condition);
-    ensures frame: only_three_written{Pre, Here}(condition, &t->term, &t->total);
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, b;
-      in{Pre}(condition, c) && in{Pre}(&t->factor, a) && in{Pre}(&t->magnitude, b) ==>
-        in(condition, c + centred_magnitude(a, (real)x, b)); */
-static phibal_status gradient_add_difference_terms(phibal_reference_token *t, float x,
-                                                   phibal_enclosure *condition);
-
-/*@ requires token_scratch(t) && output(gradient) && output(condition) && \is_finite(x);
-    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
-    terminates \true;
-    exits \false;
-    assigns *gradient, *condition, t->term, t->total;
-    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(gradient) &&
-      enclosure(condition);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
-      \separated(r, condition) && \separated(r, &t->term) && \separated(r, &t->total) ==>
-        same{Pre, Here}(r);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, a, b;
-      in{Pre}(gradient, g) && in{Pre}(&t->factor, a) && in{Pre}(&t->mean, b) ==>
-        in(gradient, g + centred_term(a, (real)x, b));
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, b;
-      in{Pre}(condition, c) && in{Pre}(&t->factor, a) && in{Pre}(&t->magnitude, b) ==>
-        in(condition, c + centred_magnitude(a, (real)x, b)); */
-static phibal_status gradient_add_centred(phibal_reference_token *t, float x,
-                                          phibal_enclosure *gradient, phibal_enclosure *condition);
 
 /*@ requires token_scratch(t) && \valid_read(router) && input(weight) && \separated(weight, t);
     requires output(gradient) && output(condition);
@@ -106,31 +53,5 @@ static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_r
                                        const phibal_enclosure *weight, float x, double scale,
                                        float logit, phibal_enclosure *gradient,
                                        phibal_enclosure *condition);
-
-/*@ requires token_scratch(t) && \valid_read(router);
-    requires gradient_places(t, gradient.value, gradient.condition) && 0 <= e < t->experts;
-    requires weight_input(t, gradient.value, gradient.condition, weight);
-    requires \is_finite(x) && \is_finite(scale) && \is_finite(logit);
-    terminates \true;
-    exits \false;
-    assigns gradient.value[e], gradient.condition[e], t->factor, t->term, t->total;
-    ensures scratch: token_scratch(t);
-    ensures places: gradient_places(t, gradient.value, gradient.condition);
-    ensures frame: only_gradient_written{Pre, Here}(t, gradient.value, gradient.condition);
-    ensures others: others_kept{Pre, Here}(t, gradient.value, gradient.condition, e);
-    ensures kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, w, b;
-      in{Pre}(gradient.value + e, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
-        in(gradient.value + e,
-           g + centred_term(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, w, b;
-      in{Pre}(gradient.condition + e, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
-        in(gradient.condition + e,
-           c + centred_magnitude(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x,
-                                 b)); */
-static phibal_status gradient_add_slot_at(phibal_reference_token *t, const phibal_router *router,
-                                          const phibal_enclosure *weight, float x, double scale,
-                                          float logit, int32_t e,
-                                          phibal_reference_result gradient);
 
 #endif

@@ -2,25 +2,6 @@
 #ifndef PHIBAL_ACSL_CONTRACTS_INSIDE_ROUTER_GRADIENT_Z_STATIC_H
 #define PHIBAL_ACSL_CONTRACTS_INSIDE_ROUTER_GRADIENT_Z_STATIC_H
 
-/*@ requires token_scratch(t) && input(probability) && \separated(probability, t);
-    requires output(gradient) && output(condition);
-    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
-    requires \separated(probability, gradient) && \separated(probability, condition);
-    terminates \true;
-    exits \false;
-    assigns *gradient, *condition, t->term;
-    ensures outputs: enclosure(&t->term) && enclosure(gradient) && enclosure(condition);
-    ensures frame: only_three_written{Pre, Here}(gradient, condition, &t->term);
-    ensures value: \result == PHIBAL_OK ==> \forall real g, a, p;
-      in{Pre}(gradient, g) && in{Pre}(&t->total, a) && in{Pre}(probability, p) ==>
-        in(gradient, g + a * p);
-    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, p;
-      in{Pre}(condition, c) && in{Pre}(&t->factor, a) && in{Pre}(probability, p) ==>
-        in(condition, c + \abs(a) * p); */
-static phibal_status gradient_add_z_term(phibal_reference_token *t,
-                                         const phibal_enclosure *probability,
-                                         phibal_enclosure *gradient, phibal_enclosure *condition);
-
 /*@ requires token_scratch(t);
     requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
     requires weight_input(t, gradient, condition, probability);
@@ -39,41 +20,9 @@ static phibal_status gradient_add_z_term(phibal_reference_token *t,
     ensures terms: \result == PHIBAL_OK ==> \forall real c, a, p;
       in{Pre}(condition + e, c) && in{Pre}(&t->factor, a) && in{Pre}(probability, p) ==>
         in(condition + e, c + \abs(a) * p); */
-static phibal_status gradient_add_z_at(phibal_reference_token *t,
-                                       const phibal_enclosure *probability, int32_t e,
-                                       phibal_enclosure *gradient, phibal_enclosure *condition);
-
-/*@ requires token_scratch(t) && gradient_places(t, gradient, condition);
-    requires \forall integer e; 0 <= e < t->experts ==>
-      weight_input(t, gradient, condition, probability + e);
-    terminates \true;
-    exits \false;
-    assigns gradient[0 .. t->experts - 1], condition[0 .. t->experts - 1], t->term;
-    ensures scratch: token_scratch(t);
-    ensures places: gradient_places(t, gradient, condition);
-    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
-    ensures kept: logsumexp_kept{Pre, Here}(t);
-    ensures value: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
-      in{Pre}(probability + e, p) && in{Pre}(&t->total, a) ==>
-      gained{Pre, Here}(gradient + e, a * p);
-    ensures terms: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
-      in{Pre}(probability + e, p) && in{Pre}(&t->factor, a) ==>
-      gained{Pre, Here}(condition + e, \abs(a) * p); */
-static phibal_status gradient_add_z_terms(phibal_reference_token *t,
-                                          const phibal_enclosure *probability,
-                                          phibal_enclosure *gradient, phibal_enclosure *condition);
-
-/*@ requires token_scratch(t) && \is_finite(scale);
-    terminates \true;
-    exits \false;
-    assigns t->factor, t->total;
-    ensures scratch: token_scratch(t);
-    ensures frame: only_two_written{Pre, Here}(&t->factor, &t->total);
-    ensures total: \result == PHIBAL_OK ==> \forall real a; in{Pre}(&t->logsumexp, a) ==>
-      in(&t->total, (real)scale * a);
-    ensures factor: \result == PHIBAL_OK ==> \forall real a; in{Pre}(&t->logsumexp_terms, a) ==>
-      in(&t->factor, (real)scale * a); */
-static phibal_status gradient_z_factors(phibal_reference_token *t, double scale);
+static phibal_status gradient_add_z_term(phibal_reference_token *t,
+                                         const phibal_enclosure *probability, int32_t e,
+                                         phibal_enclosure *gradient, phibal_enclosure *condition);
 
 /*@ requires token_scratch(t) && \is_finite(scale);
     requires gradient_places(t, gradient, condition);
