@@ -102,8 +102,6 @@ static phibal_status gradient_add_selected(phibal_reference_token *t, float scal
           selected_gain_magnitude(experts, a, x, s + 1, f) ==
           selected_gain_magnitude(experts, a, x, s, f) +
             (e == f ? \abs(a) * \abs((real)x[s]) : 0.0); */
-    /*@ assert value_gain: \forall real p; selected_gain(experts, (real)scale * p, x, s + 1, e) ==
-          selected_gain(experts, (real)scale * p, x, s, e) + ((real)scale * p) * (real)x[s]; */
     status = gradient_add_term(t, scale, &probability[e], x[s], &gradient[e], &condition[e]);
     //@ assert others: others_kept{LoopCurrent, Here}(t, gradient, condition, e);
     /*@ assert value_sum: status == PHIBAL_OK ==> \forall real p, g;
@@ -138,22 +136,13 @@ static phibal_status token_subtract_mean(phibal_reference_token *t, float scale)
   //@ assert places: gradient_places(t, t->gradient, t->condition);
   /*@ assert weight_inputs: \forall integer i; 0 <= i < t->experts ==>
         weight_input(t, t->gradient, t->condition, t->probability + i); */
-  //@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1));
-  //@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1));
   phibal_status status =
       gradient_subtract_mean(t, scale, t->probability, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
-  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
-  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
-  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
-  //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
-  //@ assert probabilitys: vector_output(t->probability, t->experts);
-  //@ assert gates: vector_output(t->gate, t->active);
   //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert parts: vector_output(t->part, t->active);
-  //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
 }
@@ -167,27 +156,13 @@ static phibal_status token_add_selected(phibal_reference_token *t, float scale,
   //@ assert places: gradient_places(t, t->gradient, t->condition);
   /*@ assert weight_inputs: \forall integer i; 0 <= i < t->experts ==>
         weight_input(t, t->gradient, t->condition, t->probability + i); */
-  //@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1));
-  //@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1));
   phibal_status status = gradient_add_selected(t, scale, t->active, experts, t->probability, x,
                                                t->gradient, t->condition);
-  //@ assert selection_same: \at(t->selection, Pre) == t->selection;
-  //@ assert score_same: \at(t->score, Pre) == t->score;
-  //@ assert gradient_same: \at(t->gradient, Pre) == t->gradient;
-  //@ assert condition_same: \at(t->condition, Pre) == t->condition;
-  //@ assert weight_same: \at(t->weight, Pre) == t->weight;
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
-  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
-  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
-  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
-  //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
-  //@ assert probabilitys: vector_output(t->probability, t->experts);
-  //@ assert gates: vector_output(t->gate, t->active);
   //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert parts: vector_output(t->part, t->active);
-  //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
 }

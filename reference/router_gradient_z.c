@@ -69,16 +69,9 @@ phibal_status router_gradient_add_z(phibal_reference_token *t, double scale) {
   phibal_status status = gradient_add_z(t, scale, t->probability, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
-  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
-  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
-  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
-  //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
-  //@ assert probabilitys: vector_output(t->probability, t->experts);
-  //@ assert gates: vector_output(t->gate, t->active);
   //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert parts: vector_output(t->part, t->active);
-  //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
 }
