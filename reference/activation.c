@@ -93,7 +93,7 @@ static phibal_status gelu_argument(activation_work *w, const phibal_enclosure *a
   return PHIBAL_OK;
 }
 
-/* v and its derivative v_slope, of which a sigma(v) is the activation: a itself but for GELU. */
+/* v, where the activation is a sigma(v), and v_slope = dv/da. For SiLU v = a. */
 static phibal_status activation_argument(activation_work *w, const phibal_enclosure *a) {
   //@ assert use_enclosure;
   if (w->activation == PHIBAL_ACTIVATION_GELU) return gelu_argument(w, a);

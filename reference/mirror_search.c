@@ -195,7 +195,8 @@ static bool gallop(bracket *b, search_side side, mpfr_exp_t step) {
                               : !mpfr_greaterequal_p(b->middle, b->hi);
 }
 
-/* The middle leaves the first guess, downward or upward: by 1/16 of its size, so often doubled. */
+/* middle = guess -+ 2^(exponent of guess - 4 + doublings), where guess is the end of the first
+   guess on that side. */
 static void leave_start(bracket *b, const phibal_enclosure *start, bool below, int doublings) {
   //@ assert open_enclosure;
   mpfr_srcptr guess = below ? start->lo : start->hi;

@@ -11,8 +11,8 @@ static phibal_status gradient_add_z_term(phibal_reference_token *t,
   return operation_add_magnitude(&condition[e], &t->factor, probability, &t->term);
 }
 
-/* The z-loss's term: gradient_e += scale logsumexp p_e for every expert e; the condition has what
-   cancels in the logsumexp in its place. */
+/* The z-loss's term: gradient_e += scale logsumexp p_e and condition_e += |scale logsumexp_terms|
+   p_e for every expert e. */
 static phibal_status gradient_add_z(phibal_reference_token *t, double scale,
                                     const phibal_enclosure *probability, phibal_enclosure *gradient,
                                     phibal_enclosure *condition) {

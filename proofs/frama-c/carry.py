@@ -87,10 +87,7 @@ def used(parts):
 
 def program(tree, unit, options):
     """What Frama-C makes of a unit, or None where it refuses."""
-    said = subprocess.run(
-        [os.path.join(tree, "proofs/frama-c/wp.sh"), unit, "-wp-prover", "none", "-no-wp", "-wp-no-rte", "-no-unicode",
-         "-load-module", MODULE] + committed.read_as(options), cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False)
+    said = committed.run_plugin(MODULE, unit, options, tree)
     if said.returncode != 0:
         return None
     # Messages come between parts, at the margin.

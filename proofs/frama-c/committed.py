@@ -38,15 +38,17 @@ def configure(tree=ROOT):
     subprocess.run([os.path.join(tree, "proofs/frama-c/why3/configuration.sh"), work], check=True)
 
 
-def read_as(options):
-    """A unit's options in units.list, less WP's: what is left says how Frama-C reads the unit."""
+def run_plugin(module, unit, options, tree=ROOT):
+    """What Frama-C and a plugin say of a unit that is read, not proved: with its options less WP's."""
     kept, words = [], iter(options)
     for word in words:
         if word in ("-wp-prover", "-wp-timeout", "-wp-steps", "-wp-split-depth", "-wp-fct", "-wp-skip-fct"):
             next(words)
         elif not word.startswith("-wp-") and word != "partial":
             kept.append(word)
-    return kept
+    return subprocess.run(
+        [os.path.join(tree, "proofs/frama-c/wp.sh"), unit, "-wp-prover", "none", "-no-wp", "-wp-no-rte", "-no-unicode",
+         "-load-module", module] + kept, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def read_verdicts(kind):

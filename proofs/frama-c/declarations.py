@@ -53,10 +53,7 @@ def compile_plugin():
 
 def read_unit(unit, options, tree=ROOT):
     """What Frama-C says a unit declares, in order."""
-    said = subprocess.run(
-        [os.path.join(tree, "proofs/frama-c/wp.sh"), unit, "-wp-prover", "none", "-no-wp", "-wp-no-rte", "-no-unicode",
-         "-load-module", MODULE] + committed.read_as(options), cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False)
+    said = committed.run_plugin(MODULE, unit, options, tree)
     declared = [json.loads(line) for line in said.stdout.splitlines() if line.startswith("{")]
     for d in declared:  # spec/include/phibal/acsl is a link
         if os.path.exists(os.path.join(tree, d["file"])):

@@ -128,8 +128,8 @@ static size_t find_maxima(phibal_enclosure *maximum, size_t n, const phibal_encl
   return count_maxima(n, x, maximum->lo, certain);
 }
 
-/* z = sgn(x) divided by the number of the greatest if it is certain that this is one of them; what
-   is between that sign and 0 if it may be; else 0. An open sign is all between -1 and +1. */
+/* z = sgn(x) / count if |x| is certain to be one of the `count` largest, the hull of sgn(x) and 0
+   if it may be the largest, else 0. Where the sign of x is not known, sgn(x) is [-1, 1]. */
 static void gradient_of_one(phibal_enclosure *z, const phibal_enclosure *x, bool possible,
                             bool certain, size_t count) {
   //@ assert open_enclosure;

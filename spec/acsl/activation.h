@@ -25,9 +25,6 @@
     predicate optional{L}(phibal_enclosure *z) = z == \null || output(z);
     predicate optional_apart(phibal_enclosure *z, phibal_enclosure *y) =
       z == \null || y == \null || \separated(z, y);
-    predicate optional_written{A, B}(phibal_enclosure *z) =
-      \forall phibal_enclosure *r; \valid_read{A}(r) && (z == \null || \separated(r, z)) ==>
-        same{A, B}(r);
 */
 
 #endif

@@ -70,11 +70,6 @@
                                integer columns) =
       \forall integer i, j; 0 <= i < rows && 0 <= j < columns ==>
         \is_finite(data[place(i, row) + place(j, column)]);
-    predicate matrix_rows_finite{L}(float *data, integer row, integer column, integer rows,
-                                    integer columns) =
-      \forall integer i; 0 <= i < rows ==>
-        (\forall integer j; 0 <= j < columns ==>
-          \is_finite(data[place(i, row) + place(j, column)]));
 
     // z[0..n-1] hold the first n elements of a product X W, X with strides p, p_in and W with q_in, q
     predicate dots_held{L}(phibal_enclosure *z, integer n, integer columns, integer inner,
@@ -219,9 +214,6 @@
                                          phibal_enclosure *w, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, t) &&
         vector_apart(r, z, n) && optional_vector_apart(r, w, n) ==> same{A, B}(r);
-    // of z[0..n-1], nothing but z[from .. to-1] was
-    predicate only_part_written{A, B}(phibal_enclosure *z, integer n, integer from, integer to) =
-      \forall integer i; 0 <= i < n && !(from <= i < to) ==> same{A, B}(z + i);
     // nothing but z[0..n-1] and w[0..n-1], where there are any, of what was in use
     predicate results_kept{A, B}(phibal_enclosure *z, phibal_enclosure *w, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && in_use{A}(r) &&

@@ -24,8 +24,6 @@
     logic real logsumexp{L}(float *x, integer n) =
       \log(weight_sum(PHIBAL_GATE_TOPK_SOFTMAX, x, n));
     // (R3) to (R5) of slot s, before the router's scale
-    predicate plain_gates(integer gate, integer active) =
-      gate == PHIBAL_GATE_PROBABILITY || (gate == PHIBAL_GATE_TOPK_SOFTMAX && active == 1);
     logic real normalised_gate{L}(integer gate, float *x, int32_t *experts, integer k, integer s) =
       logit_weight(gate, (real)x[experts[s]]) / selected_sum(gate, x, experts, k);
     logic real token_gate{L}(integer gate, float *x, integer n, int32_t *experts, integer k,

@@ -18,12 +18,6 @@ static phibal_status check_step(const char *function, const phibal_reference_pot
                                 const phibal_enclosure *eta, const phibal_enclosure *next,
                                 const phibal_enclosure *price);
 
-/*@ // nothing but z and t was written between A and B, as far as enclosures go
-    predicate apart_from_all(phibal_enclosure *z, phibal_enclosure *x, phibal_enclosure *y,
-                             phibal_enclosure *w) =
-      \separated(z, x) && \separated(z, y) && \separated(z, w);
-*/
-
 /*@ // nothing but x[0..n-1] and y[0..n-1] was written between A and B, as far as enclosures go
     predicate two_vectors_written{A, B}(phibal_enclosure *x, phibal_enclosure *y, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, x, n) &&
