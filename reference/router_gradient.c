@@ -1,7 +1,471 @@
 /* The gradient of the router in the logits (G2) of one token, term by term, each with the sum of
-   the absolute values of its terms (the condition). */
-#include "router_gradient_work.h"
+   the absolute values of its terms (the condition): a softmax or a normalised sigmoid (price and
+   gates), gates that are probabilities of all experts, the z-loss, and the sum of these. */
+#include "operation.h"
+
+/* Slots 0 .. n - 1: their experts (null: slot i is expert i), weights, and the numbers weighed. */
+typedef struct gradient_slots {
+  int32_t n;
+  const int32_t *experts;
+  const phibal_enclosure *weight;
+  const float *x;
+} gradient_slots;
+
 #include <phibal/acsl/contracts/inside/router_gradient_static.h>
+
+/* mean += weight x, magnitude += weight |x|. */
+static phibal_status gradient_add_mean(phibal_reference_token *t, const phibal_enclosure *weight,
+                                       float x) {
+  //@ assert use_enclosure;
+  operation_set_float(&t->factor, x);
+  TRY(operation_add_product(&t->mean, weight, &t->factor, &t->term));
+  /*@ assert mean: \forall real a, w; in{Pre}(&t->mean, a) && in{Pre}(weight, w) ==>
+        in(&t->mean, a + w * (real)x); */
+  operation_set_magnitude(&t->factor, x);
+  //@ assert kept: same{Pre, Here}(&t->magnitude) && same{Pre, Here}(weight);
+  return operation_add_product(&t->magnitude, weight, &t->factor, &t->term);
+}
+
+/* mean = sum_i weight[at(i)] x_i and magnitude = sum_i weight[at(i)] |x_i|, weights >= 0; `experts`
+   null: at(i) = i. */
+static phibal_status router_gradient_mean(phibal_reference_token *t, int32_t n,
+                                          const phibal_enclosure *weight, const int32_t *experts,
+                                          const float *x) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_si(&t->mean, 0);
+  phibal_enclosure_set_si(&t->magnitude, 0);
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant scratch: token_scratch(t);
+      loop invariant frame: only_mean_written{Pre, Here}(t);
+      loop invariant sums: status == PHIBAL_OK ==> \forall sequence w;
+        (\forall integer j; 0 <= j < n ==>
+           in{Pre}(weight + slot_expert{Pre}(experts, j), term(w, j))) ==>
+        in(&t->mean, weighted_mean(w, x, i)) && in(&t->magnitude, weighted_magnitude(w, x, i));
+      loop assigns i, status, t->mean, t->magnitude, t->term, t->factor;
+      loop variant n - i; */
+  for (int32_t i = 0; i < n && status == PHIBAL_OK; i++) {
+    const phibal_enclosure *w = &weight[experts ? experts[i] : i];
+    //@ assert weight: w == weight + slot_expert(experts, i) && same{Pre, Here}(w);
+    status = gradient_add_mean(t, w, x[i]);
+    /*@ assert mean_next: \forall sequence w;
+          weighted_mean(w, x, i + 1) == weighted_mean(w, x, i) + term(w, i) * (real)x[i] &&
+          weighted_magnitude(w, x, i + 1) ==
+            weighted_magnitude(w, x, i) + term(w, i) * \abs((real)x[i]); */
+  }
+  return status;
+}
+
+/* factor = weight scale, for sigmoid routers times 1 - sigma(x) = sigma(-x): what a softmax or a
+   normalised sigmoid differentiates to, in front of (x_j - mean). */
+static phibal_status gradient_factor(phibal_reference_token *t, const phibal_router *router,
+                                     const phibal_enclosure *weight, double scale, float logit) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_d(&t->factor, scale);
+  TRY(phibal_enclosure_mul(&t->factor, &t->factor, weight));
+  /*@ assert scaled: \forall real w; in{Pre}(weight, w) ==>
+        in(&t->factor, (real)scale * w); */
+  if (router->gate != PHIBAL_GATE_SIGMOID) return PHIBAL_OK;
+  operation_set_float(&t->term, logit);
+  TRY(operation_sigmoid_negated(&t->total, &t->term, &t->one));
+  return phibal_enclosure_mul(&t->factor, &t->factor, &t->total);
+}
+
+/* gradient += weight scale (x - mean) and condition += |weight scale| (|x| + magnitude), for
+   sigmoid times 1 - sigma(logit). */
+static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_router *router,
+                                       const phibal_enclosure *weight, float x, double scale,
+                                       float logit, phibal_enclosure *gradient,
+                                       phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  TRY(gradient_factor(t, router, weight, scale, logit));
+  //@ assert scratch: token_scratch(t) && same{Pre, Here}(gradient) && same{Pre, Here}(condition);
+  //@ assert means: same{Pre, Here}(&t->mean) && same{Pre, Here}(&t->magnitude);
+  operation_set_float(&t->term, x);
+  TRY(phibal_enclosure_sub(&t->term, &t->term, &t->mean));
+  TRY(operation_add_product(gradient, &t->factor, &t->term, &t->total));
+  operation_set_magnitude(&t->term, x);
+  TRY(phibal_enclosure_add(&t->term, &t->term, &t->magnitude));
+  //@ assert kept: same{Pre, Here}(condition);
+  /*@ assert factor: \forall real w; in{Pre}(weight, w) ==>
+        in(&t->factor, gate_slope(router->gate, (real)scale, w, (real)logit)); */
+  /*@ assert sum: \forall real b; in{Pre}(&t->magnitude, b) ==>
+        in(&t->term, \abs((real)x) + b); */
+  return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
+}
+
+/* For each slot i, with e its expert: gradient_e += scale weight_i (x_i - mean), for sigmoid times
+   1 - sigma_e, and its condition likewise; mean and magnitude are over these slots. This is (L2)
+   with experts null, and (G1) for normalised gates. */
+static phibal_status router_gradient_add_slots(phibal_reference_token *t,
+                                               const phibal_router *router, gradient_slots s,
+                                               double scale, const float *logits,
+                                               phibal_reference_result gradient) {
+  //@ assert use_enclosure;
+  phibal_status status = router_gradient_mean(t, s.n, s.weight, NULL, s.x);
+  //@ assert places_kept: gradient_places(t, gradient.value, gradient.condition);
+  /*@ assert weights_kept: \forall integer i; 0 <= i < s.n ==> same{Pre, Here}(s.weight + i); */
+  /*@ assert gradient_kept: \forall integer e; 0 <= e < t->experts ==>
+        same{Pre, Here}(gradient.value + e) && same{Pre, Here}(gradient.condition + e); */
+  /*@ loop invariant index: 0 <= i <= s.n;
+      loop invariant scratch: token_scratch(t);
+      loop invariant places: gradient_places(t, gradient.value, gradient.condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient.value, gradient.condition);
+      loop invariant kept: same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
+      loop invariant means: status == PHIBAL_OK ==> \forall sequence w;
+        members{Pre}(s.weight, s.n, w) ==>
+        in(&t->mean, weighted_mean(w, s.x, s.n)) &&
+        in(&t->magnitude, weighted_magnitude(w, s.x, s.n));
+      loop invariant weights: \forall integer j; 0 <= j < s.n ==> same{Pre, Here}(s.weight + j);
+      loop invariant value: status == PHIBAL_OK ==> \forall sequence w, integer e;
+        members{Pre}(s.weight, s.n, w) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(gradient.value + e, centred_gain(router->gate, logits, s.experts, w, s.x,
+          (real)scale, weighted_mean(w, s.x, s.n), i, e));
+      loop invariant terms: status == PHIBAL_OK ==> \forall sequence w, integer e;
+        members{Pre}(s.weight, s.n, w) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(gradient.condition + e, centred_gain_magnitude(router->gate, logits,
+          s.experts, w, s.x, (real)scale, weighted_magnitude(w, s.x, s.n), i, e));
+      loop assigns i, status, gradient.value[0 .. t->experts - 1],
+                   gradient.condition[0 .. t->experts - 1], t->term, t->factor, t->total;
+      loop variant s.n - i; */
+  for (int32_t i = 0; i < s.n && status == PHIBAL_OK; i++) {
+    int32_t e = s.experts ? s.experts[i] : i;
+    //@ assert expert: e == slot_expert(s.experts, i) && 0 <= e < t->experts;
+    /*@ assert value_next: \forall sequence w, integer f;
+          centred_gain(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_mean(w, s.x, s.n), i + 1, f) ==
+          centred_gain(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_mean(w, s.x, s.n), i, f) + (e == f ? centred_term(gate_slope(router->gate,
+       (real)scale, term(w, i), (real)logits[f]), (real)s.x[i], weighted_mean(w, s.x, s.n)) : 0.0);
+     */
+    /*@ assert terms_next: \forall sequence w, integer f;
+          centred_gain_magnitude(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_magnitude(w, s.x, s.n), i + 1, f) ==
+          centred_gain_magnitude(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_magnitude(w, s.x, s.n), i, f) + (e == f ?
+              centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
+                (real)logits[f]), (real)s.x[i], weighted_magnitude(w, s.x, s.n)) : 0.0); */
+    status = gradient_add_slot(t, router, &s.weight[i], s.x[i], scale, logits[e],
+                               &gradient.value[e], &gradient.condition[e]);
+    //@ assert others: others_kept{LoopCurrent, Here}(t, gradient.value, gradient.condition, e);
+    /*@ assert value_gain: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
+            gained{LoopCurrent, Here}(gradient.value + e,
+              centred_term(gate_slope(router->gate, (real)scale, term(w, i), (real)logits[e]),
+                           (real)s.x[i], weighted_mean(w, s.x, s.n))); */
+    /*@ assert value_here: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
+            gained{Pre, Here}(gradient.value + e, centred_gain(router->gate, logits, s.experts, w,
+              s.x, (real)scale, weighted_mean(w, s.x, s.n), i + 1, e)); */
+    /*@ assert terms_gain: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
+            gained{LoopCurrent, Here}(gradient.condition + e,
+              centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
+                (real)logits[e]), (real)s.x[i], weighted_magnitude(w, s.x, s.n))); */
+    /*@ assert terms_sum: \forall sequence w;
+          centred_gain_magnitude(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_magnitude(w, s.x, s.n), i + 1, e) ==
+          centred_gain_magnitude(router->gate, logits, s.experts, w, s.x, (real)scale,
+            weighted_magnitude(w, s.x, s.n), i, e) +
+              centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
+                (real)logits[e]), (real)s.x[i], weighted_magnitude(w, s.x, s.n)); */
+    /*@ assert terms_here: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(s.weight, s.n, w) ==>
+            gained{Pre, Here}(gradient.condition + e, centred_gain_magnitude(router->gate, logits,
+              s.experts, w, s.x, (real)scale, weighted_magnitude(w, s.x, s.n), i + 1, e)); */
+    /*@ assert value_there: status == PHIBAL_OK ==> \forall sequence w, integer f;
+          members{Pre}(s.weight, s.n, w) && 0 <= f < t->experts && f != e ==>
+            gained{Pre, Here}(gradient.value + f, centred_gain(router->gate, logits, s.experts, w,
+              s.x, (real)scale, weighted_mean(w, s.x, s.n), i + 1, f)); */
+    /*@ assert terms_there: status == PHIBAL_OK ==> \forall sequence w, integer f;
+          members{Pre}(s.weight, s.n, w) && 0 <= f < t->experts && f != e ==>
+            gained{Pre, Here}(gradient.condition + f, centred_gain_magnitude(router->gate, logits,
+              s.experts, w, s.x, (real)scale, weighted_magnitude(w, s.x, s.n), i + 1, f)); */
+  }
+  return status;
+}
+
+/* gradient -= scale p mean, where p is an expert's probability, and its condition likewise. */
+static phibal_status gradient_subtract_term(phibal_reference_token *t, float scale,
+                                            const phibal_enclosure *probability,
+                                            phibal_enclosure *gradient,
+                                            phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  operation_set_negated(&t->factor, scale);
+  TRY(phibal_enclosure_mul(&t->factor, &t->factor, probability));
+  /*@ assert factor: \forall real p; in{Pre}(probability, p) ==>
+        in(&t->factor, -(real)scale * p); */
+  TRY(operation_add_product(gradient, &t->factor, &t->mean, &t->term));
+  return operation_add_magnitude(condition, &t->factor, &t->magnitude, &t->term);
+}
+
+/* gradient_e -= scale p_e mean for every expert e, and the condition likewise. */
+static phibal_status gradient_subtract_mean(phibal_reference_token *t, float scale,
+                                            const phibal_enclosure *probability,
+                                            phibal_enclosure *gradient,
+                                            phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= e <= t->experts;
+      loop invariant scratch: token_scratch(t);
+      loop invariant places: gradient_places(t, gradient, condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
+      loop invariant left: \forall integer i; e <= i < t->experts ==>
+        same{Pre, Here}(gradient + i) && same{Pre, Here}(condition + i);
+      loop invariant weights: \forall integer i; 0 <= i < t->experts ==>
+        same{Pre, Here}(probability + i);
+      loop invariant value: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
+        in{Pre}(probability + i, p) && in{Pre}(&t->mean, a) ==>
+        gained{Pre, Here}(gradient + i, (-(real)scale * p) * a);
+      loop invariant terms: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
+        in{Pre}(probability + i, p) && in{Pre}(&t->magnitude, a) ==>
+        gained{Pre, Here}(condition + i, \abs(-(real)scale * p) * a);
+      loop assigns e, status, gradient[0 .. t->experts - 1],
+                   condition[0 .. t->experts - 1], t->term, t->factor;
+      loop variant t->experts - e; */
+  for (int32_t e = 0; e < t->experts && status == PHIBAL_OK; e++) {
+    status = gradient_subtract_term(t, scale, &probability[e], &gradient[e], &condition[e]);
+    //@ assert others: others_kept{LoopCurrent, Here}(t, gradient, condition, e);
+    /*@ assert value_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->mean, a) ==>
+          gained{Pre, Here}(gradient + e, (-(real)scale * p) * a); */
+    /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->magnitude, a) ==>
+          gained{Pre, Here}(condition + e, \abs(-(real)scale * p) * a); */
+  }
+  return status;
+}
+
+/* gradient += scale p x, where p is an expert's probability, and its condition likewise. */
+static phibal_status gradient_add_term(phibal_reference_token *t, float scale,
+                                       const phibal_enclosure *probability, float x,
+                                       phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  operation_set_float(&t->factor, scale);
+  TRY(phibal_enclosure_mul(&t->factor, &t->factor, probability));
+  /*@ assert factor: \forall real p; in{Pre}(probability, p) ==>
+        in(&t->factor, (real)scale * p); */
+  operation_set_float(&t->term, x);
+  TRY(operation_add_product(gradient, &t->factor, &t->term, &t->total));
+  operation_set_magnitude(&t->term, x);
+  return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
+}
+
+/* gradient_e += scale p_e x_s for each slot s, e its expert, and the condition likewise. */
+static phibal_status gradient_add_selected(phibal_reference_token *t, float scale, int32_t n,
+                                           const int32_t *experts,
+                                           const phibal_enclosure *probability, const float *x,
+                                           phibal_enclosure *gradient,
+                                           phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= s <= n;
+      loop invariant scratch: token_scratch(t);
+      loop invariant places: gradient_places(t, gradient, condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant kept: same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
+      loop invariant weights: \forall integer e; 0 <= e < t->experts ==>
+        same{Pre, Here}(probability + e);
+      loop invariant value: status == PHIBAL_OK ==> \forall real p, integer e;
+        0 <= e < t->experts && in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(gradient + e, selected_gain(experts, (real)scale * p, x, s, e));
+      loop invariant terms: status == PHIBAL_OK ==> \forall real p, integer e;
+        0 <= e < t->experts && in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(condition + e,
+                            selected_gain_magnitude(experts, (real)scale * p, x, s, e));
+      loop assigns s, status, gradient[0 .. t->experts - 1],
+                   condition[0 .. t->experts - 1], t->term, t->factor, t->total;
+      loop variant n - s; */
+  for (int32_t s = 0; s < n && status == PHIBAL_OK; s++) {
+    int32_t e = experts[s];
+    /*@ assert value_next: \forall real a, integer f; selected_gain(experts, a, x, s + 1, f) ==
+          selected_gain(experts, a, x, s, f) + (e == f ? a * (real)x[s] : 0.0); */
+    /*@ assert terms_next: \forall real a, integer f;
+          selected_gain_magnitude(experts, a, x, s + 1, f) ==
+          selected_gain_magnitude(experts, a, x, s, f) +
+            (e == f ? \abs(a) * \abs((real)x[s]) : 0.0); */
+    status = gradient_add_term(t, scale, &probability[e], x[s], &gradient[e], &condition[e]);
+    //@ assert others: others_kept{LoopCurrent, Here}(t, gradient, condition, e);
+    /*@ assert value_sum: status == PHIBAL_OK ==> \forall real p, g;
+          in{Pre}(probability + e, p) && in{Pre}(gradient + e, g) ==>
+          in(gradient + e, (g + selected_gain(experts, (real)scale * p, x, s, e)) +
+                             ((real)scale * p) * (real)x[s]); */
+    /*@ assert value_here: status == PHIBAL_OK ==> \forall real p; in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(gradient + e, selected_gain(experts, (real)scale * p, x, s + 1, e)); */
+    /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p; in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(condition + e,
+                            selected_gain_magnitude(experts, (real)scale * p, x, s + 1, e)); */
+  }
+  return status;
+}
+
+/* t->mean = the mean of x over the selection, by probabilities, and t->magnitude. */
+static phibal_status token_mean(phibal_reference_token *t, const int32_t *experts, const float *x) {
+  //@ assert use_enclosure && use_token;
+  //@ ghost token_opened_up(t);
+  phibal_status status = router_gradient_mean(t, t->active, t->probability, experts, x);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* t->gradient -= scale t->probability t->mean, and t->condition likewise. */
+static phibal_status token_subtract_mean(phibal_reference_token *t, float scale) {
+  //@ assert use_enclosure && use_token;
+  //@ ghost token_opened_up(t);
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
+  /*@ assert weight_inputs: \forall integer i; 0 <= i < t->experts ==>
+        weight_input(t, t->gradient, t->condition, t->probability + i); */
+  phibal_status status =
+      gradient_subtract_mean(t, scale, t->probability, t->gradient, t->condition);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert lies: token_lies(t);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* t->gradient += scale t->probability x of the slots, and t->condition likewise. */
+static phibal_status token_add_selected(phibal_reference_token *t, float scale,
+                                        const int32_t *experts, const float *x) {
+  //@ assert use_enclosure && use_token;
+  //@ ghost token_opened_up(t);
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
+  /*@ assert weight_inputs: \forall integer i; 0 <= i < t->experts ==>
+        weight_input(t, t->gradient, t->condition, t->probability + i); */
+  phibal_status status = gradient_add_selected(t, scale, t->active, experts, t->probability, x,
+                                               t->gradient, t->condition);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert lies: token_lies(t);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* (G1) through gates that are probabilities: scale p_j ([j selected] dg_j - sum_e p_e dg_e), e over
+   the selection, j over all experts. */
+static phibal_status router_gradient_add_probability(phibal_reference_token *t,
+                                                     const phibal_router *router,
+                                                     const int32_t *experts,
+                                                     const float *gate_gradient) {
+  //@ assert use_enclosure;
+  TRY(token_mean(t, experts, gate_gradient));
+  //@ assert mean_frame: only_token_written{Pre, Here}(t) && token_same{Pre, Here}(t);
+  TRY(token_subtract_mean(t, router->scale));
+  //@ assert subtracted_frame: only_token_written{Pre, Here}(t) && token_same{Pre, Here}(t);
+  //@ assert probabilities: vector_same{Pre, Here}(t->probability, t->experts);
+  /*@ assert subtracted: \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->gradient + e, (-(real)router->scale * p) *
+                                               weighted_mean(q, gate_gradient, t->active)); */
+  /*@ assert subtracted_terms: \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->condition + e, \abs(-(real)router->scale * p) *
+                                               weighted_magnitude(q, gate_gradient, t->active)); */
+  phibal_status status = token_add_selected(t, router->scale, experts, gate_gradient);
+  /*@ assert added: status == PHIBAL_OK ==> \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->gradient + e, (-(real)router->scale * p) *
+                                               weighted_mean(q, gate_gradient, t->active) +
+            selected_gain(experts, (real)router->scale * p, gate_gradient, t->active, e)); */
+  /*@ assert added_terms: status == PHIBAL_OK ==> \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->condition + e, \abs(-(real)router->scale * p) *
+                                               weighted_magnitude(q, gate_gradient, t->active) +
+            selected_gain_magnitude(experts, (real)router->scale * p, gate_gradient, t->active,
+                                    e)); */
+  return status;
+}
+
+/* gradient_e += total p and condition_e += |factor| p, where p is expert e's probability. */
+static phibal_status gradient_add_z_term(phibal_reference_token *t,
+                                         const phibal_enclosure *probability, int32_t e,
+                                         phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  TRY(operation_add_product(&gradient[e], &t->total, probability, &t->term));
+  return operation_add_magnitude(&condition[e], &t->factor, probability, &t->term);
+}
+
+/* The z-loss's term: gradient_e += scale logsumexp p_e and condition_e += |scale logsumexp_terms|
+   p_e for every expert e. */
+static phibal_status gradient_add_z(phibal_reference_token *t, double scale,
+                                    const phibal_enclosure *probability, phibal_enclosure *gradient,
+                                    phibal_enclosure *condition) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_d(&t->factor, scale);
+  phibal_status status = phibal_enclosure_mul(&t->total, &t->factor, &t->logsumexp);
+  /*@ assert total: status == PHIBAL_OK ==> \forall real a; in{Pre}(&t->logsumexp, a) ==>
+        in(&t->total, (real)scale * a); */
+  if (status == PHIBAL_OK)
+    status = phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp_terms);
+  //@ assert places: gradient_places(t, gradient, condition);
+  /*@ assert kept: \forall integer e; 0 <= e < t->experts ==> same{Pre, Here}(gradient + e) &&
+        same{Pre, Here}(condition + e) && same{Pre, Here}(probability + e); */
+  /*@ loop invariant index: 0 <= e <= t->experts;
+      loop invariant scratch: token_scratch(t);
+      loop invariant places: gradient_places(t, gradient, condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant kept: logsumexp_kept{Pre, Here}(t);
+      loop invariant total: status == PHIBAL_OK ==> \forall real a;
+        in{Pre}(&t->logsumexp, a) ==> in(&t->total, (real)scale * a);
+      loop invariant factor: status == PHIBAL_OK ==> \forall real a;
+        in{Pre}(&t->logsumexp_terms, a) ==> in(&t->factor, (real)scale * a);
+      loop invariant weights: \forall integer i; 0 <= i < t->experts ==>
+        same{Pre, Here}(probability + i);
+      loop invariant left: \forall integer i; e <= i < t->experts ==>
+        same{Pre, Here}(gradient + i) && same{Pre, Here}(condition + i);
+      loop invariant value: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
+        in{Pre}(probability + i, p) && in{Pre}(&t->logsumexp, a) ==>
+        gained{Pre, Here}(gradient + i, ((real)scale * a) * p);
+      loop invariant terms: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
+        in{Pre}(probability + i, p) && in{Pre}(&t->logsumexp_terms, a) ==>
+        gained{Pre, Here}(condition + i, \abs((real)scale * a) * p);
+      loop assigns e, status, gradient[0 .. t->experts - 1],
+                   condition[0 .. t->experts - 1], t->term;
+      loop variant t->experts - e; */
+  for (int32_t e = 0; e < t->experts && status == PHIBAL_OK; e++) {
+    status = gradient_add_z_term(t, &probability[e], e, gradient, condition);
+    /*@ assert value_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->logsumexp, a) ==>
+          gained{Pre, Here}(gradient + e, ((real)scale * a) * p); */
+    /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->logsumexp_terms, a) ==>
+          gained{Pre, Here}(condition + e, \abs((real)scale * a) * p); */
+  }
+  return status;
+}
+
+static phibal_status router_gradient_add_z(phibal_reference_token *t, double scale) {
+  //@ assert use_enclosure && use_floating;
+  //@ ghost token_opened_up(t);
+  if (scale == 0.0) return PHIBAL_OK;
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
+  phibal_status status = gradient_add_z(t, scale, t->probability, t->gradient, t->condition);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert lies: token_lies(t);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ ghost token_put_together(t);
+  return status;
+}
 
 static phibal_status gradient_check(const phibal_reference_token *t, const phibal_router *router,
                                     const int32_t *experts, const float *gate_gradient,
