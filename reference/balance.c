@@ -26,6 +26,7 @@ static phibal_status ema_element(float m, float load, phibal_enclosure *t, phiba
   return phibal_enclosure_add(next, &t[2], &t[3]);
 }
 
+/* (M1) for every expert. */
 static phibal_status ema_vector(int32_t experts, float eta, const float *m, const float *loads,
                                 phibal_enclosure *t, phibal_enclosure *next) {
   //@ assert use_enclosure && use_floating;
@@ -156,6 +157,7 @@ static phibal_status loss_free_element(mean_count mean, float rate, int64_t coun
   return loss_free_move(bias, sign, rate, t, next);
 }
 
+/* (L6) for every expert. */
 static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t *count,
                                       const float *bias, phibal_enclosure *t, float *next) {
   //@ assert use_enclosure;

@@ -171,6 +171,7 @@ void phibal_enclosure_width(mpfr_ptr width, const phibal_enclosure *x) {
 enum { MESSAGE_DIGITS = 6 };
 typedef char message_number[PHIBAL_DECIMAL_SIZE(MESSAGE_DIGITS)];
 
+/* Nothing is excluded: z = [-inf, inf], and its error. */
 static phibal_status whole_line(phibal_enclosure *z) {
   //@ assert open_enclosure;
   mpfr_set_inf(z->lo, -1);

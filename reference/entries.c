@@ -40,6 +40,8 @@ static bool range_is_narrow(void) {
   return mpfr_get_emin() > MPFR_EMIN_DEFAULT || mpfr_get_emax() < MPFR_EMAX_DEFAULT;
 }
 
+/* Sets MPFR's range of exponents and the floating-point environment where the caller has narrowed
+   or changed them; `leave` undoes that. */
 static thread_state enter(void) {
   thread_state s = {.emin = mpfr_get_emin(), .emax = mpfr_get_emax()};
   s.narrow = range_is_narrow();

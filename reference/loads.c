@@ -122,6 +122,7 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
   return status;
 }
 
+/* Adds a token to what a run counts and, unless sum is null, sums. */
 static phibal_status loads_add_token(phibal_reference_token *t, phibal_reference_batch batch,
                                      const float *logits, loads_runs run) {
   //@ assert use_enclosure;
@@ -452,6 +453,7 @@ static phibal_status loads_status(int64_t tokens, const phibal_status *status) {
   return PHIBAL_OK;
 }
 
+/* Tokens counted by all runs. */
 static int64_t loads_counted(const int64_t *counted) {
   int64_t n = 0;
   //@ ghost run_ends();
@@ -514,6 +516,7 @@ static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
   return n;
 }
 
+/* Tokens of each expert, over all runs. */
 static void loads_counts(const int64_t *runs, int32_t experts, int64_t *count) {
   //@ ghost run_places(LOADS_RUNS, experts);
   /*@ loop invariant index: 0 <= e <= experts;
@@ -585,6 +588,7 @@ static phibal_status loads_mean(const phibal_enclosure *sum, int32_t experts, in
   return phibal_enclosure_div(mean, &t[1], &t[0]);
 }
 
+/* (R6) for every expert, over `counted` tokens. */
 static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, int64_t counted,
                                  phibal_enclosure *t, phibal_enclosure *mean) {
   //@ assert use_enclosure;
@@ -623,6 +627,7 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
   return PHIBAL_OK;
 }
 
+/* Counts and means from the runs, whose places are given; mean, count and counted may be null. */
 static phibal_status loads_compute(phibal_reference_batch batch, int64_t tokens,
                                    mpfr_prec_t precision, loads_runs runs, phibal_enclosure *t,
                                    phibal_enclosure *mean, int64_t *count, int64_t *counted) {
@@ -706,6 +711,7 @@ static phibal_status loads_check(phibal_reference_batch batch, int64_t tokens,
   return PHIBAL_OK;
 }
 
+/* loads_compute with places for the runs' counts of its own. */
 static phibal_status loads_with_counts(phibal_reference_batch batch, int64_t tokens,
                                        mpfr_prec_t precision, phibal_enclosure *sum,
                                        phibal_enclosure *t, phibal_enclosure *mean, int64_t *count,

@@ -38,6 +38,7 @@ static bool is_larger(mpfr_srcptr x, mpfr_srcptr y) {
   return mpfr_number_p(x) && mpfr_number_p(y) && mpfr_cmpabs(x, y) > 0;
 }
 
+/* The residual is not known. */
 static void forget_residual(bracket *b) {
   //@ assert open_enclosure;
   mpfr_set_nan(b->residual);
@@ -151,6 +152,7 @@ static void set_crossing(bracket *b) {
   }
 }
 
+/* The middle of the bracket becomes its middle point. */
 static void bisect(bracket *b) {
   //@ assert open_enclosure;
   set_middle(b->middle, b->lo, b->hi);
@@ -378,6 +380,8 @@ static phibal_status close_in(bracket *b, const step_probe *p, mpfr_prec_t preci
   return close_end(b, p, precision, SEARCH_ABOVE);
 }
 
+/* Narrows the bracket: bisection, false position, then bisection towards a middle that is not
+   certain to be on a side. */
 static phibal_status refine(bracket *b, const step_probe *p, mpfr_prec_t precision) {
   //@ assert use_enclosure;
   bool found;

@@ -39,6 +39,7 @@ static bool is_blank(char c) {
   return c == ' ' || ('\t' <= c && c <= '\r');
 }
 
+/* Steps over a character in either case, if it comes next. */
 static bool accept(cursor *c, char wanted) {
   if (c->at == c->end || lower(c->text[c->at]) != wanted) return false;
   c->at++;

@@ -451,6 +451,7 @@ static phibal_status gradient_add_z(phibal_reference_token *t, double scale,
   return status;
 }
 
+/* The z-loss's term, nothing where scale is 0. */
 static phibal_status router_gradient_add_z(phibal_reference_token *t, double scale) {
   //@ assert use_enclosure && use_floating;
   //@ ghost token_opened_up(t);
@@ -565,6 +566,7 @@ static phibal_status gradient_add_gates(phibal_reference_token *t, const phibal_
   return status;
 }
 
+/* gradient = condition = 0. */
 static void gradient_clear(int32_t n, phibal_enclosure *gradient, phibal_enclosure *condition) {
   //@ assert use_enclosure;
   /*@ loop invariant index: 0 <= e <= n;

@@ -311,6 +311,7 @@ static phibal_status z_sum(int64_t tokens, const float *logsumexp, const uint8_t
   return PHIBAL_OK;
 }
 
+/* (L5) loss = coefficient t[0] / n, t[0] the sum of squares; t[1] is a temporary. */
 static phibal_status z_scale(double coefficient, int64_t n, phibal_enclosure *t,
                              phibal_enclosure *loss) {
   //@ assert use_enclosure && use_floating;

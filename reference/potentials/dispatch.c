@@ -56,6 +56,8 @@ static membership in_open_interval(const phibal_enclosure *a, double low, double
   return UNSURE;
 }
 
+/* Whether the parameter is in its family's interval; p of lp may also be 1 or infinite, alpha of
+   tsallis may not be 1. */
 static membership parameter_membership(const phibal_reference_potential *phi,
                                        const phibal_potential_info *row) {
   //@ assert open_enclosure;

@@ -178,6 +178,7 @@ static bool is_outside(size_t n, const phibal_enclosure *x, bool upper) {
   return outside;
 }
 
+/* Over the box x: phi falls with each element, so that two corners enclose it. */
 static phibal_status value_over(phibal_enclosure *z, const phibal_enclosure *a, size_t n,
                                 const phibal_enclosure *x, renyi_work *w) {
   //@ assert use_enclosure && use_end && use_ends;

@@ -203,6 +203,7 @@ static bool has_nonnegative(size_t n, const phibal_enclosure *y, bool upper) {
   return false;
 }
 
+/* Over the box y: phi* grows with each element, so that two corners enclose it. */
 static phibal_status conjugate_over(phibal_enclosure *z, const phibal_enclosure *a, size_t n,
                                     const phibal_enclosure *y, renyi_work *w) {
   //@ assert use_enclosure && use_end && use_ends;

@@ -44,6 +44,7 @@ mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_
   return guarded_precision(precision);
 }
 
+/* What a function of a family is on its domain. */
 static graph_shape shape_of(scalar_family s, scalar_function f) {
   bool entropy = s == FAMILY_NEGENTROPY || s == FAMILY_TSALLIS, softplus = s == FAMILY_SOFTPLUS;
   switch (f) {
@@ -127,6 +128,7 @@ static phibal_status over_farther(scalar_family s, scalar_function f, phibal_enc
   return status;
 }
 
+/* Of an even function where 0 is inside x: between its values at 0 and at the farther end. */
 static phibal_status over_both_sides(scalar_family s, scalar_function f, phibal_enclosure *z,
                                      const phibal_enclosure *x, const phibal_enclosure *a,
                                      workspace *w) {
