@@ -5,12 +5,12 @@ usage: structure.py [--draw] [LIBRARY ...]
 
 Prints how many lines of annotations the reference has to how many of code, in all (which may not be more than one to
 one) and in the file with the most (two to one), how many the contracts beside it, and the functions with the most
-parameters (in the reference, 8);
-the edges of includes between folders, circles of files, and what ARCHITECTURE.md says that is not so:
-an edge that its table does not allow or that is there no more, a file that is not there, a tag without an
-equation, an operation that is none, a picture that is not this page's; and switches over potentials or operations
-with a default; and how many global symbols a library has, and which of them do not begin with phibal_. The libraries are
-those of build/, unless others are named. --draw writes the picture anew.
+parameters (in the reference, 8); the edges of includes between folders; and how many global symbols a library has. The
+libraries are those of build/, unless others are named. What is wrong is named: symbols without phibal_; files that
+include each other; what ARCHITECTURE.md says that is not so, an edge that its table does not allow or that is there no
+more, a file that is not there, a tag without an equation, an operation that is none, a picture that is not this page's;
+folders of which nothing says what they hold; switches over potentials or operations with a default. --draw writes the
+picture anew.
 Ends in 1 if anything is wrong."""
 import html
 import os
@@ -33,14 +33,30 @@ def read(path):
         return f.read()
 
 
-def sources():
+def sources(kind=SOURCE):
     skip = re.compile(r"^(\.|build|fuzz/corpus|shared)|/\.")
     for folder, folders, files in os.walk(ROOT):
         here = os.path.relpath(folder, ROOT)
         folders[:] = [f for f in folders if not skip.search(os.path.normpath(os.path.join(here, f)))]
         for name in files:
-            if SOURCE.search(name):
+            if kind.search(name):
                 yield os.path.normpath(os.path.join(here, name))
+
+
+def undescribed(page):
+    """Folders of sources and programs without a head of their own (README.md, or the comment that meson.build or
+    __init__.py begins with), a row of the page's table, or a mention as NAME/ in the head of a folder above."""
+    def head(folder):
+        texts = [(mark, read(os.path.join(folder, name))) for name, mark in (
+            ("README.md", "#"), ("meson.build", "#"), ("__init__.py", '"""'))
+            if os.path.exists(os.path.join(ROOT, folder, name))]
+        return "\n".join(text for mark, text in texts if text.startswith(mark))
+
+    for folder in sorted({os.path.dirname(path) for path in sources(re.compile(SOURCE.pattern + r"|\.(py|sh)$"))} - {""}):
+        above = [folder.rsplit("/", n)[0] for n in range(1, folder.count("/") + 1)]
+        if not (head(folder) or "\n| `%s` |" % folder in page or any(
+                re.search(r"\b%s/" % re.escape(os.path.basename(folder)), head(one)) for one in above)):
+            yield folder
 
 
 def includes(paths):
@@ -260,6 +276,7 @@ def main():
         wrong += ["%s defines %s" % (library, name) for name in foreign]
     for circle in circles(graph):
         wrong.append("files include each other: " + " ".join(circle))
+    wrong += ["nothing says what %s/ holds" % folder for folder in undescribed(page)]
     specification, operations = read("spec/SPEC.md"), read("spec/ops.def")
     for row in table["From a logit to its gradient"]:
         wrong += ["no equation (%s)" % tag for tag in row[1].split() if "(%s)" % tag not in specification]
