@@ -151,7 +151,7 @@ static double round_scaled(mpfr_srcptr a, phibal_format format, phibal_direction
   return r;
 }
 
-/* a, which is not NaN, in a format. */
+/* a, which is not NaN, rounded to a format. */
 static double round_number(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
   //@ assert use_two && use_places && use_rounding && use_beyond && use_whole_doubles;
   int sign = mpfr_sgn(a);

@@ -1,6 +1,7 @@
 /* The gradient of the router in the logits (G2) of one token, term by term, each with the sum of
-   the absolute values of its terms (the condition): a softmax or a normalised sigmoid (price and
-   gates), gates that are probabilities of all experts, the z-loss, and the sum of these. */
+   the absolute values of its terms (the condition). In this order: the derivative of a softmax
+   or of normalised sigmoids, which the price and normalised gates need; that of gates that are
+   probabilities of all experts; that of the z-loss; and their sum. */
 #include "operation.h"
 
 /* Slots 0 .. n - 1: their experts (null: slot i is expert i), weights, and the numbers weighed. */

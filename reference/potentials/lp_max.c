@@ -148,7 +148,7 @@ static void gradient_of_one(phibal_enclosure *z, const phibal_enclosure *x, bool
   }
 }
 
-/* The gradient, from which elements may be the maximum, and which are certain to be. */
+/* The gradient: every x_e is held against the maximum, which `count` elements may reach. */
 static void gradient_of_all(phibal_enclosure *gradient, size_t n, const phibal_enclosure *x,
                             mpfr_srcptr maximum, bool certain, size_t count) {
   //@ assert use_enclosure;

@@ -44,7 +44,7 @@ mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_
   return guarded_precision(precision);
 }
 
-/* What a function of a family is on its domain. */
+/* Whether the graph of a function is even, monotone or convex. */
 static graph_shape shape_of(scalar_family s, scalar_function f) {
   bool entropy = s == FAMILY_NEGENTROPY || s == FAMILY_TSALLIS, softplus = s == FAMILY_SOFTPLUS;
   switch (f) {

@@ -533,8 +533,8 @@ static void token_clear_gradient(phibal_reference_token *t);
 static phibal_status token_add_price(phibal_reference_token *t, const phibal_router *router,
                                      const float *logits, const float *price, double scale);
 
-/* The condition: adds to the contract in reference_moe.h, which nearly every unit reads and would
-   have to be proved anew for. */
+/* Adds the condition to the contract in reference_moe.h. It stands here because nearly every unit
+   reads that header, and would have to be proved again. */
 /*@ terminates \true;
     ensures condition: \result == PHIBAL_OK ==> \forall sequence p, q, g, integer e;
       probabilities_are(p, router->gate, logits, token->experts) &&
