@@ -1,7 +1,7 @@
 #!/bin/sh
 # One command for a machine with a CUDA device: builds the CUDA kernels for it, compares them with the
 # CPU's bit for bit, measures, runs compute-sanitizer over the comparison, compares with PyTorch where Python has
-# it, and runs `phibal verify --backend cuda` and ten steps of training where meson and MPFR are there.
+# it, and runs `phibal verify --backend cuda` and training beside the CPU's where meson and MPFR are there.
 #   usage: bench/gpu.sh [--seconds SECONDS] [--folder FOLDER] [--build-only] [STEP...]
 #          bench/gpu.sh --host-sources
 # Ends within SECONDS (600). Steps run in the order of what is worth most; one without time is named "left out", and
@@ -11,7 +11,7 @@
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/bench/steps.sh"
-all="build check programs train model_steps bench memcheck verify torch racecheck ranks counters"
+all="build check memcheck programs train model_steps bench verify variants torch racecheck ranks adapters counters"
 # What the comparison needs of the CPU's sources; a test links a program of these.
 host_sources="spec/status.c spec/potential.c verify/cases.c kernels/cpu/environment.c kernels/cpu/isa.c
   kernels/cpu/loads.c kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c
@@ -41,7 +41,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 case $seconds in '' | *[!0-9]*) usage ;; esac
-steps_begin "$seconds" "$work/results" || exit 1
+results=$work/results
 
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 [ -x "$nvcc" ] || { echo "gpu.sh: no nvcc" >&2; exit 77; }
@@ -86,7 +86,12 @@ bench() { built && "$work/bench_gpu" bench; }
 
 sanitize() {
   command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer"; return 77; }
-  built && compute-sanitizer --tool "$1" --error-exitcode 1 "$work/bench_gpu" check 1 $2
+  built || return
+  # shellcheck disable=SC2086 # a word or none
+  compute-sanitizer --tool "$1" --error-exitcode 1 "$work/bench_gpu" check 1 $2 >"$results/$1.log" 2>&1 && status=0 || status=$?
+  cat "$results/$1.log"
+  [ $status -eq 0 ] || ! grep -q "Device not supported" "$results/$1.log" || { echo "no device for compute-sanitizer"; return 77; }
+  return $status
 }
 memcheck() { sanitize memcheck ""; }
 racecheck() { sanitize racecheck router; } # of all it takes minutes, and the host looks for races too
@@ -106,7 +111,13 @@ counters() {
   done
   # The card's clocks are left as they are. Libraries' kernels are not asked: each takes a fifth of a second.
   ncu --clock-control none -k regex:_kernel --csv --page raw --print-units base --metrics "$metrics" "$work/bench_gpu" once \
-    >"$results/counters.csv" 2>"$results/counters.error" || { tail -n 5 "$results/counters.error"; return 1; }
+    >"$results/counters.csv" 2>"$results/counters.error" && return
+  tail -n 5 "$results/counters.csv" "$results/counters.error"
+  ! grep -q 'LibraryNotLoaded\|ERR_NVGPUCTRPERM' "$results/counters.csv" "$results/counters.error" || {
+    echo "ncu may not read the counters here"
+    return 77
+  }
+  return 1
 }
 
 torch() {
@@ -125,7 +136,10 @@ programs() {
 verify() { made && "$work/meson/cli/phibal" verify --backend cuda; }
 
 # Ten steps of training beside the CPU's.
-train() { made && sh "$root/tests/moe/device/train_device.sh" "$work/meson/cli/phibal" "$work/train" cuda; }
+trained() { made && sh "$root/tests/moe/device/$1.sh" "$work/meson/cli/phibal" "$work/$1" cuda; }
+train() { trained train_device; }
+variants() { trained train_device_variants; }
+adapters() { trained train_device_adapters; }
 
 # One rank that goes through NCCL has the bits of a process alone; two ranks where there are two devices.
 ranks() {
@@ -162,24 +176,31 @@ model_steps() {
 
 # A step runs a function of this script in a process of its own, which `timeout` can end.
 if [ -n "${GPU_STEP:-}" ]; then "$GPU_STEP"; exit; fi
+steps_begin "$seconds" "$results" || exit 1
 
 limit_of() {
   case $1 in
   build) echo "$seconds" ;; # without it there is nothing
   programs | model_steps) echo 240 ;;
-  verify) echo 120 ;;
+  variants) echo 180 ;; # some sixty runs
+  train | adapters | verify) echo 120 ;;
   bench | torch | counters) echo 90 ;;
   *) echo 60 ;;
   esac
 }
 
 [ -z "$build_only" ] || wanted=build
-for name in ${wanted:-$all}; do
-  step "$name" "$(limit_of "$name")" env GPU_STEP="$name" sh "$root/bench/gpu.sh" --folder "$work" \
-    ${build_only:+--build-only}
-  [ "$name" != build ] || [ -z "$failed" ] || break
+run() { # begin | step NAME
+  "$1" "$2" "$(limit_of "$2")" env GPU_STEP="$2" sh "$root/bench/gpu.sh" --folder "$work" ${build_only:+--build-only}
+}
+# The host's cores make phibal while the device checks bench_gpu; nothing is timed before they are done.
+beside=''
+for next in ${wanted:-$all}; do
+  [ "$next$wanted" != check ] || { run begin programs; beside=yes; }
+  if [ "$next" = programs ] && [ -n "$beside" ]; then await programs; else run step "$next"; fi
+  [ "$next" != build ] || [ -z "$failed" ] || break
 done
 for name in bench torch model_steps; do
-  case " ${wanted:-$all} " in *" $name "*) cat "$results/$name.txt" 2>/dev/null ;; esac
+  case "$begun " in *" $name "*) cat "$results/$name.txt" ;; esac
 done
 steps_end

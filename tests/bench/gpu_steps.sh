@@ -20,7 +20,7 @@ timeout() {
   echo $(($(now) + lasts)) >"$folder/clock"
   return "$ends"
 }
-begin() {
+afresh() {
   echo 1000 >"$folder/clock"
   : >"$folder/limits"
   steps_begin "$1" "$folder/results"
@@ -37,7 +37,7 @@ expect() {
 }
 
 # All done: limits are the steps' own, then what is left of 600 - 5 seconds.
-begin 600
+afresh 600
 {
   step build 600 takes 195 0
   step check 60 takes 60 0
@@ -49,7 +49,7 @@ printf '%s\n' "build 595" "check 60" "programs 240" "bench 100" | diff - "$folde
 [ "$(now)" -le 1600 ] || fail "past the deadline"
 
 # One stopped by the deadline and those after it are not done, which is no failure; one at the deadline does not begin.
-begin 105
+afresh 105
 {
   step first 60 takes 60 0
   step second 60 takes 50 0
@@ -61,7 +61,7 @@ expect 3 "ok: first" "left out: no time: second (stopped after 40 of its 60 s)" 
 
 # What is left out leaves an earlier call's result as it was; one that ends by itself in less time than its own is done.
 echo kept >"$folder/results/third.txt"
-begin 65
+afresh 65
 {
   step first 100 takes 60 0
   step third 60 takes 1 0
@@ -70,11 +70,11 @@ expect 3 "ok: first" "left out: no time: third" "not done: third"
 [ "$(cat "$folder/results/third.txt")" = kept ] || fail "an earlier result is gone"
 
 # A step at its own limit has failed, and failure comes before what was left out; so has one with another status.
-begin 105
+afresh 105
 step slow 60 takes 61 0 >"$folder/log"
 step needs 60 takes 1 75 >>"$folder/log"
 expect 1 "not ok: slow: status 124" "said by slow" "left out: needs: said by needs" "not done: needs"
-begin 105
+afresh 105
 step wrong 60 takes 1 1 >"$folder/log"
 expect 1 "not ok: wrong: status 1" "said by wrong"
 
@@ -82,10 +82,29 @@ expect 1 "not ok: wrong: status 1" "said by wrong"
 # begins is the machine's.
 unset -f timeout
 now() { date +%s; }
-begin 10
+afresh 10
 from=$(now)
 step real 60 sh -c 'sleep 30 & sleep 30' >"$folder/real"
 sed 's/ after [1-5] of / after SOME of /' "$folder/real" >"$folder/log"
 expect 3 "left out: no time: real (stopped after SOME of its 60 s)" "not done: real"
 [ $(($(now) - from)) -le 9 ] || fail "a step went on past the deadline"
+
+# One beside others: it ends before they do, and how it has ended comes where it is awaited; one that is not begun in
+# time is left out there.
+steps_begin 60 "$folder/beside"
+{
+  begin beside 50 sh -c "sleep 1; date +%s%N >$folder/one; echo short; exit 75"
+  step other 50 sh -c "sleep 2; date +%s%N >$folder/two"
+  await beside
+  begin long 1 sleep 30
+  step quick 50 true
+  await long
+  deadline=$(now)
+  begin late 50 true
+  await late
+} >"$folder/log"
+expect 1 "ok: other" "left out: beside: short" "ok: quick" "not ok: long: status 124" "left out: no time: late" \
+  "not done: beside late"
+[ "$(cat "$folder/one")" -lt "$(cat "$folder/two")" ] || fail "a step did not run beside the next one"
+[ -z "$(ls "$folder"/beside/*.begun 2>/dev/null)" ] || fail "a step is begun for ever"
 echo "deadlines: ok"
