@@ -87,9 +87,11 @@ void measure_router(int64_t T, int E, int k) {
   finish(s, "router");
   device_call o(phibal_cuda_permutation_workspace(T, k, E, &s.call));
   device_array<int64_t> offsets((size_t)E + 1), source(slots), row(slots);
-  line("permutation", T, E, k, (double)slots * 24, [&](int) {
-    return phibal_cuda_permutation(T, k, E, experts, offsets, source, row, &o.call);
-  });
+  line(
+      "permutation", T, E, k, (double)slots * 24,
+      [&](int) { return phibal_cuda_permutation(T, k, E, experts, offsets, source, row, &o.call); },
+      budget{"permutation: counts of slots", (double)slots, "permutation: places of slots",
+             (double)slots});
   const int64_t d = bench.small ? 64 : 1024;
   std::vector<float> wide = logits_like(slots * (size_t)d);
   device_array<float> out(wide.size(), wide.data()), y((size_t)(T * d)),
@@ -105,14 +107,19 @@ void measure_router(int64_t T, int E, int k) {
                                      &o.call);
          },
          budget{is_narrow ? "gather bfloat16" : "gather float", t * k * w});
-    line(("combine" + of).c_str(), T, E, k, t * (8 * w + k * (row_bytes + 12)), [&](int) {
-      return phibal_cuda_combine(T, k, d, type, row, gates, (float *)out, y, &o.call);
-    });
+    line(("combine" + of).c_str(), T, E, k, t * (8 * w + k * (row_bytes + 12)),
+         [&](int) {
+           return phibal_cuda_combine(T, k, d, type, row, gates, (float *)out, y, &o.call);
+         },
+         budget{is_narrow ? "combine bfloat16, a number of a slot"
+                          : "combine float, a number of a slot",
+                t * k * w});
     line(("combine backward" + of).c_str(), T, E, k, t * (4 * w + k * (2 * row_bytes + 16)),
          [&](int) {
            return phibal_cuda_combine_backward(T, k, d, type, row, gates, (float *)out, dy,
                                                (float *)dout, dgates, &o.call);
-         });
+         },
+         budget{is_narrow ? "combine backward bfloat16" : "combine backward float", t * k * w});
   }
   finish(o, "rows");
 }
@@ -162,5 +169,12 @@ bool gpu_bench(bool small, bool once, int64_t tokens) {
       if (wanted(T)) measure_router(bench.small ? T / 512 : T, E, E <= 16 ? 2 : 8);
   measure_balance(64, 256);
   gpu_bench_step();
+  gpu_bench_variants();
+  for (const floor_row &row : floor_rows)
+    if (!bench.asked[&row - floor_rows] && tokens == 0 &&
+        row.architecture == paper_devices[0].architecture) {
+      printf("FAILED: no line measures '%s'\n", row.kernel);
+      bench.failed = true;
+    }
   return !bench.failed;
 }

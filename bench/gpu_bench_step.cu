@@ -35,8 +35,39 @@ void measure_rows(int64_t T, int32_t d) {
       },
       budget{"RMSNorm backward", (double)n});
   const phibal_cuda_rope_shape rope = {T, (int32_t)T, d / 64, 64, 64, d, 0, PHIBAL_ROWS_F32};
-  line("RoPE, heads of 64", T, d, 0, 8.0 * (double)n,
-       [&](int) { return phibal_cuda_rope(&rope, table, table, 1.0f, (float *)x, &s.call); });
+  line(
+      "RoPE, heads of 64", T, d, 0, 8.0 * (double)n,
+      [&](int) { return phibal_cuda_rope(&rope, table, table, 1.0f, (float *)x, &s.call); },
+      budget{"RoPE float", (double)n});
+  std::vector<uint16_t> half(n);
+  std::vector<int32_t> some((size_t)T);
+  for (size_t i = 0; i < n; i++) half[i] = (uint16_t)(core_bits32(host[i]) >> 16);
+  for (size_t i = 0; i < some.size(); i++)
+    some[i] = (int32_t)(i * i % 50000 % (bench.small ? 8 : 50000));
+  halves narrow(n, half.data());
+  const phibal_cuda_rope_shape rope_half = {T, (int32_t)T, d / 64, 64, 64, d, 0, PHIBAL_ROWS_BF16};
+  line(
+      "RoPE, heads of 64, bfloat16", T, d, 0, 4.0 * (double)n,
+      [&](int) {
+        return phibal_cuda_rope(&rope_half, table, table, 1.0f, (uint16_t *)narrow, &s.call);
+      },
+      budget{"RoPE bfloat16", (double)n});
+  line(
+      "addition of bfloat16 rows", T, d, 0, 10.0 * (double)n,
+      [&](int) {
+        return phibal_cuda_add((int64_t)n, PHIBAL_ROWS_BF16, (uint16_t *)narrow, y, &s.call);
+      },
+      budget{"addition of bfloat16 rows", (double)n});
+  const size_t words = bench.small ? 8 : 50000;
+  device_array<int32_t> tokens(some.size(), some.data());
+  device_array<float> table_of(words * (size_t)d), table_gradient(words * (size_t)d);
+  line(
+      "embedding", T, d, 0, 8.0 * (double)n,
+      [&](int) { return phibal_cuda_embedding_forward(T, d, tokens, 1.0f, table_of, y, &s.call); },
+      budget{"embedding", (double)n});
+  line("embedding backward", T, d, 0, 12.0 * (double)n, [&](int) {
+    return phibal_cuda_embedding_backward(T, d, tokens, 1.0f, x, table_gradient, &s.call);
+  });
   finish(s, "rows");
 }
 
@@ -202,48 +233,61 @@ void measure_activation(int64_t T, int32_t f, int32_t k) {
                                                (float *)b, (float *)h, &s.call);
         },
         budget{half ? "activate backward bfloat16" : "activate backward float", (double)n});
-    line(half ? "  with gates, bfloat16" : "  with gates, h made again", T, f, k,
-         6 * element * (double)n + 16 * (double)rows, [&](int) {
-           return phibal_cuda_activate_backward_recompute(PHIBAL_ACTIVATION_SILU, type, rows, f,
-                                                          &routes, (float *)a, (float *)b,
-                                                          (float *)h, &s.call);
-         });
+    for (bool gated : {false, true})
+      line(
+          gated ? (half ? "  with gates, bfloat16" : "  with gates, h made again")
+                : (half ? "  h made again, bfloat16" : "  h made again"),
+          T, f, k, 6 * element * (double)n + (gated ? 16 * (double)rows : 0),
+          [&](int) {
+            return phibal_cuda_activate_backward_recompute(PHIBAL_ACTIVATION_SILU, type, rows, f,
+                                                           gated ? &routes : nullptr, (float *)a,
+                                                           (float *)b, (float *)h, &s.call);
+          },
+          budget{gated ? (half ? "recompute bfloat16, with gates" : "recompute float, with gates")
+                       : (half ? "recompute bfloat16" : "recompute float"),
+                 (double)n});
   }
   finish(s, "activation");
 }
 
-/* Causal attention in bfloat16, by the library where it has a plan, and by products; FLOPs of the
+/* Causal attention, by the library where it has a plan (of bfloat16), and by products; FLOPs of the
    triangle alone: 4 S (S + 1) n / 2 a head forward, and 5/2 of that backward. */
-void measure_attention(int32_t batch, int32_t sequence, int32_t heads, int32_t n) {
-  const phibal_cuda_attention shape = {batch, sequence, heads, heads, n, PHIBAL_ROWS_BF16, nullptr};
+void measure_attention(int32_t batch, int32_t sequence, int32_t heads, int32_t n, bool half) {
+  const phibal_rows type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
+  const phibal_cuda_attention shape = {batch, sequence, heads, heads, n, type, nullptr};
   const size_t rows = (size_t)batch * (size_t)sequence, width = (size_t)(heads * n);
   const std::vector<float> host = logits_like(3 * rows * width);
   std::vector<uint16_t> narrow(host.size());
   for (size_t i = 0; i < host.size(); i++) narrow[i] = (uint16_t)(core_bits32(host[i]) >> 16);
-  halves qkv(narrow.size(), narrow.data()), out(rows * width), dqkv(narrow.size());
-  device_array<float> logsumexp(rows * (size_t)heads);
+  device_array<float> qkv(host.size(), half ? nullptr : host.data()), out(rows * width),
+      dqkv(host.size()), logsumexp(rows * (size_t)heads);
+  if (half) device_copy((float *)qkv, narrow.data(), 2 * narrow.size());
   const double flops = 2.0 * (double)rows * (double)(sequence + 1) * (double)width;
-  for (int library = 1; library >= 0; library--) {
+  for (int library = half; library >= 0; library--) {
     phibal_cuda plans = {};
     if (library && phibal_cuda_attention_create(&shape, &plans)) bench.failed = true;
     device_call s(phibal_cuda_attention_workspace(&shape, &plans), 0, true);
     s.call.attention = plans.attention;
-    printf("attention by %s\n",
+    printf("attention%s by %s\n", half ? " in bfloat16" : "",
            library ? phibal_cuda_attention_by(&shape, &plans) : "matrix products");
     flops_line("attention forward", (int64_t)rows, heads, n, flops, median_microseconds([&](int) {
-                 return phibal_cuda_attention_forward(&shape, (uint16_t *)qkv, (uint16_t *)out,
-                                                      logsumexp, &s.call);
+                 return phibal_cuda_attention_forward(&shape, (float *)qkv, (float *)out, logsumexp,
+                                                      &s.call);
                }),
                0);
     flops_line(
         "attention backward", (int64_t)rows, heads, n, 2.5 * flops, median_microseconds([&](int) {
-          return phibal_cuda_attention_backward(&shape, (uint16_t *)qkv, (uint16_t *)out, logsumexp,
-                                                (uint16_t *)out, (uint16_t *)dqkv, &s.call);
+          return phibal_cuda_attention_backward(&shape, (float *)qkv, (float *)out, logsumexp,
+                                                (float *)out, (float *)dqkv, &s.call);
         }),
         0);
     finish(s, "attention");
     phibal_cuda_attention_destroy(&plans);
   }
+  among_others(half ? "attention's softmax bfloat16" : "attention's softmax float");
+  among_others(half ? "attention's softmax backward bfloat16"
+                    : "attention's softmax backward float");
+  if (half) among_others("rounding of keys' and values' sums");
 }
 
 } // namespace
@@ -265,5 +309,6 @@ void gpu_bench_step() {
     measure_experts(T, d, small ? 16 : 1024, small ? 4 : 32, 2, skewed);
     measure_experts(T, d, small ? 16 : 256, small ? 8 : 128, small ? 2 : 8, skewed);
   }
-  measure_attention(small ? 1 : 8, small ? 24 : 2048, small ? 2 : 8, 64);
+  for (bool half : {true, false})
+    measure_attention(small ? 1 : 8, small ? 24 : 2048, small ? 2 : 8, 64, half);
 }

@@ -12,23 +12,13 @@
 #include <ctime>
 #include <vector>
 
-struct bench_state {
-  bool small, once, failed;
-  int64_t tokens;   /* 0: all */
-  double copy_rate; /* bytes read and written a microsecond */
-  int architecture; /* compute capability: 90 for 9.0; 0 without a device */
-  double clocks;    /* of all multiprocessors in a microsecond */
-};
-extern bench_state bench;
-
-static inline bool wanted(int64_t tokens) {
-  return bench.tokens == 0 || bench.tokens == tokens;
-}
-
-/* A kernel of kernels/cuda/BUDGETS.md and how many of its units a call has; null: it has no row. */
+/* A kernel of kernels/cuda/BUDGETS.md and how many of its units a call has, and what runs after it
+   in the same call; null: there is no row, or none. */
 struct budget {
   const char *kernel = nullptr;
   double units = 0;
+  const char *next = nullptr;
+  double next_units = 0;
 };
 struct paper_device {
   int architecture;
@@ -57,31 +47,58 @@ static const floor_row floor_rows[] = {
 #undef FLOOR
 };
 
-/* The least time that such a call takes: to move its bytes at a copy's rate, or to issue its
-   instructions, on this device or, without one, by the data sheet of the page's first; 0: not
-   known. Ends the program where the page has no such kernel. */
-static double floor_microseconds(double bytes, const budget &of) {
-  if (!of.kernel) return 0;
-  const paper_device &paper = paper_devices[0];
-  const bool there = bench.architecture != 0;
-  const double copy = there ? bench.copy_rate : paper.copy * 1e6;
-  const double clocks = there ? bench.clocks : paper.multiprocessors * paper.ghz * 1e3;
-  bool known = false;
-  for (const floor_row &row : floor_rows) {
-    if (strcmp(row.kernel, of.kernel) != 0) continue;
-    known = true;
-    if (row.architecture == (there ? bench.architecture : paper.architecture))
-      return std::max(bytes / copy, row.clocks * of.units / clocks);
-  }
-  if (!known) {
-    printf("FAILED: BUDGETS.md has no kernel '%s'\n", of.kernel);
-    bench.failed = true;
-  }
-  return 0;
+struct bench_state {
+  bool small, once, failed;
+  int64_t tokens;   /* 0: all */
+  double copy_rate; /* bytes read and written a microsecond */
+  int architecture; /* compute capability: 90 for 9.0; 0 without a device */
+  double clocks;    /* of all multiprocessors in a microsecond */
+  bool asked[sizeof floor_rows / sizeof *floor_rows]; /* whether a line has the kernel's floor */
+};
+extern bench_state bench;
+
+static inline bool wanted(int64_t tokens) {
+  return bench.tokens == 0 || bench.tokens == tokens;
 }
 
-/* The kernels of a training step beside the router's. */
+/* The least time in microseconds that the instructions of so many units take on this device, or
+   without one by the data sheet of the page's first; 0 where the page does not say. */
+static double issue_microseconds(const char *kernel, double units) {
+  const paper_device &paper = paper_devices[0];
+  const bool there = bench.architecture != 0;
+  bool known = false;
+  double least = 0;
+  for (const floor_row &row : floor_rows) {
+    if (strcmp(row.kernel, kernel) != 0) continue;
+    known = bench.asked[&row - floor_rows] = true;
+    if (row.architecture == (there ? bench.architecture : paper.architecture))
+      least = row.clocks * units / (there ? bench.clocks : paper.multiprocessors * paper.ghz * 1e3);
+  }
+  if (!known) {
+    printf("FAILED: BUDGETS.md has no kernel '%s'\n", kernel);
+    bench.failed = true;
+  }
+  return least;
+}
+
+/* A line runs the kernel among others, and has no floor of it. */
+static inline void among_others(const char *kernel) {
+  issue_microseconds(kernel, 0);
+}
+
+/* The least time that such a call takes: to move its bytes at a copy's rate, or to issue its
+   instructions; 0: not known. */
+static double floor_microseconds(double bytes, const budget &of) {
+  if (!of.kernel) return 0;
+  double issue = issue_microseconds(of.kernel, of.units);
+  if (issue > 0 && of.next) issue += issue_microseconds(of.next, of.next_units);
+  const double copy = bench.architecture ? bench.copy_rate : paper_devices[0].copy * 1e6;
+  return issue > 0 ? std::max(bytes / copy, issue) : 0;
+}
+
+/* The kernels of a training step beside the router's, and those of other routers and balancing. */
 void gpu_bench_step();
+void gpu_bench_variants();
 
 #ifdef __CUDACC__
 struct stopwatch {
