@@ -5,7 +5,8 @@
 #   usage: bench/gpu.sh [--seconds SECONDS] [--folder FOLDER] [--build-only] [STEP...]
 #          bench/gpu.sh --host-sources
 # Ends within SECONDS (600). Steps run in the order of what is worth most; one without time is named "left out", and
-# a later call with its name goes on from the programs in FOLDER (build-gpu), where results are too.
+# a later call with its name goes on from the programs in FOLDER (build-gpu), where results are too. --build-only builds
+# for compute capability 9.0 where there is no device; FOLDER can then go to a machine that has one, beside this tree.
 # Needs nvcc, gcc, cuBLAS and the CUDA runtime only. Exit status 1 if anything failed, 3 if something was left out,
 # 2 for wrong usage, 77 without a device.
 set -u
@@ -51,11 +52,20 @@ if [ -z "$architecture" ]; then
   architecture=90
 fi
 
+# Of what tree and for what device: programs that are of another are made anew.
+stamp() {
+  echo "$architecture $(cd "$root" && find . \( -path './build*' -o -name .git -o -path ./shared -o -name __pycache__ \) -prune -o \
+    -type f -print | LC_ALL=C sort | xargs -d '\n' cksum | cksum)"
+}
+is_made() { [ "$(cat "$work/$1.of" 2>/dev/null)" = "$(stamp)" ]; } # bench_gpu | meson
+
 build() {
+  ! is_made bench_gpu || { echo "as it was built"; return; }
   host="-D_GNU_SOURCE -O3 -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math"
   device="-std=c++17 -O3 --fmad=false -Xcompiler=-ffp-contract=off"
   device="$device -gencode=arch=compute_$architecture,code=sm_$architecture"
   cudnn=
+  rm -f "$work"/*.o
   if "$nvcc" -shared -x cu -include cudnn.h /dev/null -lcudnn -o "$work/cudnn_found.so" 2>/dev/null; then
     device="$device -DPHIBAL_HAVE_CUDNN=1" cudnn=-lcudnn
   fi
@@ -69,13 +79,23 @@ build() {
       echo "$nvcc $device -I$root/spec/include -I$root -c $source -o $work/$(basename $source).o"
     done
   } | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} sh -c '{}' || return 1
-  "$nvcc" "$work"/*.o -o "$work/bench_gpu" -Xcompiler=-fopenmp -lcublas -lcublasLt $cudnn -lm
+  "$nvcc" "$work"/*.o -o "$work/bench_gpu" -Xcompiler=-fopenmp -lcublas -lcublasLt $cudnn -lm && stamp >"$work/bench_gpu.of"
 }
 
-# What the steps need of earlier ones, and of the machine.
-built() { [ -x "$work/bench_gpu" ] || { echo "needs the step build"; return 75; }; }
+# What the steps need of earlier ones, and of the machine: libraries that came with the programs, and NVIDIA's where only
+# PyTorch has them.
+libraries() { # FOLDER
+  others=$(python3 -c 'import glob, nvidia; print(*glob.glob(list(nvidia.__path__)[0] + "/*/lib"), sep=":")' 2>/dev/null)
+  export LD_LIBRARY_PATH="${1:+$1:}${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$others"
+}
+built() {
+  is_made bench_gpu || { echo "needs the step build"; return 75; }
+  libraries
+}
 made() {
-  [ -x "$work/meson/cli/phibal" ] || { able && { echo "needs the step programs"; return 75; }; }
+  is_made meson || { able && { echo "needs the step programs"; return 75; }; } || return
+  libraries "$work/lib"
+  export PHIBAL_CUDA_LIBRARY="$work/meson/kernels/cuda/libphibal-cuda.so"
 }
 able() {
   command -v meson >/dev/null && pkg-config --exists mpfr 2>/dev/null || { echo "no meson or no MPFR"; return 77; }
@@ -127,10 +147,18 @@ torch() {
 
 # phibal itself; ninja takes up what a call that was stopped has made.
 programs() {
+  ! is_made meson || { echo "as they were built"; return; }
   able || return
   [ -f "$work/meson/build.ninja" ] ||
     meson setup "$work/meson" "$root" -Dgpu_architectures="$architecture" || return 1
-  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/formats/tensor_bytes bench/bench_train_step
+  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/formats/tensor_bytes bench/bench_train_step || return 1
+  rm -rf "$work/lib"
+  if [ -n "$build_only" ]; then # for another machine, which has a C library, and CUDA's
+    mkdir "$work/lib"
+    for program in cli/phibal tests/formats/tensor_bytes bench/bench_train_step; do ldd "$work/meson/$program"; done |
+      awk '$3 ~ "^/" { print $3 }' | grep -v -e '/lib[cm]\.so' -e '/libstdc++' -e '/libgcc_s' | sort -u | xargs cp -t "$work/lib"
+  fi
+  stamp >"$work/meson.of"
 }
 
 verify() { made && "$work/meson/cli/phibal" verify --backend cuda; }
@@ -154,6 +182,7 @@ ranks() {
 # a call, steps; those that do not fit the free memory are left out. Lines go to results/model_steps.txt one by one, so
 # that those before a limit are there.
 model_steps() {
+  former=${LD_LIBRARY_PATH:-}
   made || return
   free=$(nvidia-smi --query-gpu=memory.free --format=csv,noheader,nounits | head -n 1)
   for of in "111M 32 8 10" "986M 8 4 5"; do
@@ -161,6 +190,7 @@ model_steps() {
     set -- $of
     needed=$("$work/meson/cli/phibal" train --dry-run --config "$1" --micro "$3" --device cuda \
       --set training.precision=bfloat16 --json | sed -n 's/.*"memory_bytes": \([0-9]*\).*/\1/p')
+    [ -n "$needed" ] || { echo "$1: phibal does not say what it needs"; return 1; }
     needed=$((needed / 1048576 + 1024)) # MiB; and what CUDA and its libraries take
     [ "$free" -ge "$needed" ] || { echo "$1: left out: needs $needed MiB, $free are free"; continue; }
     echo "$1: $2 sequences a step, $3 a call"
@@ -168,7 +198,7 @@ model_steps() {
     cat "$work/$1.txt"
     flops=$(sed -n 's/.* \([0-9.]*\) GFLOP a token.*/\1/p' "$work/$1.txt" | head -n 1)
     "$work/meson/bench/bench_train_step" "$1" cuda "$2" "$3" 0 >"$work/$1.yaml" || return 1
-    python3 "$root/bench/gpu_torch_step.py" "$work/$1.yaml" "$4" "$flops"
+    LD_LIBRARY_PATH=$former python3 "$root/bench/gpu_torch_step.py" "$work/$1.yaml" "$4" "$flops"
     status=$?
     [ $status -eq 0 ] || [ $status -eq 77 ] || return 1
   done
@@ -189,7 +219,7 @@ limit_of() {
   esac
 }
 
-[ -z "$build_only" ] || wanted=build
+[ -z "$build_only" ] || wanted="build programs"
 run() { # begin | step NAME
   "$1" "$2" "$(limit_of "$2")" env GPU_STEP="$2" sh "$root/bench/gpu.sh" --folder "$work" ${build_only:+--build-only}
 }

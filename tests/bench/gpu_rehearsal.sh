@@ -21,6 +21,7 @@ echo "$(basename "$0" .sh) $(echo "$*" | sed 's/.* \(cuda\b\)/\1/')" >>"$CALLED"
 END
 done
 
+touch libmpfr.so.6
 play() { cat >"bin/$1"; chmod +x "bin/$1"; } # NAME: what is read
 play nvidia-smi <<'END'
 #!/bin/sh
@@ -78,6 +79,12 @@ case $1 in
 *.py) [ -s "$1" ] && echo "$(basename "$1") $(basename "${2:-}")" | tee -a "$CALLED" ;;
 esac
 END
+play ldd <<'END'
+#!/bin/sh
+[ -x "$1" ] || exit 1
+echo "	libmpfr.so.6 => $FOLDER/libmpfr.so.6 (0x1)"
+echo "	libc.so.6 => $FOLDER/libc.so.6 (0x1)"
+END
 play pkg-config <<'END'
 #!/bin/sh
 [ "$*" = "--exists mpfr" ] && [ -z "${NO_MPFR:-}" ]
@@ -100,6 +107,8 @@ for target; do
 done
 cat >"$folder/cli/phibal" <<'ENDED'
 #!/bin/sh
+case $LD_LIBRARY_PATH:$PHIBAL_CUDA_LIBRARY in *build-gpu/lib*:*libphibal-cuda.so) ;; *) exit 1 ;; esac
+unset LD_LIBRARY_PATH PHIBAL_CUDA_LIBRARY
 case $1 in
 train) exec "$PHIBAL" $(echo "$*" | sed 's/--device cuda/--device host-cuda/') ;;
 info) echo "NCCL 2.29" ;;
@@ -115,7 +124,7 @@ rehearse() {
   expected=$1 ended=0
   shift
   : >"$called"
-  env PATH="$folder/bin:$PATH" CALLED="$called" NINJA="$ninja" BUILD="$build" PHIBAL="$phibal" FREE="${free:-140000}" \
+  env FOLDER="$folder" PATH="$folder/bin:$PATH" CALLED="$called" NINJA="$ninja" BUILD="$build" PHIBAL="$phibal" FREE="${free:-140000}" \
     NO_MPFR="${no_mpfr:-}" REFUSED="${refused:-}" BROKEN="${broken:-}" SECONDS_OF_BENCH="${slow:-0}" \
     sh "$folder/root/bench/gpu.sh" "$@" >log 2>error || ended=$?
   [ "$ended" -eq "$expected" ] || { cat log error >&2; fail "status $ended, not $expected"; }
@@ -165,6 +174,21 @@ rehearse 1 memcheck counters
 for name in memcheck counters; do said "not ok: $name: status 1"; done
 refused=
 
+# What was built of this tree is not built again, nor are programs of another one run: without meson or MPFR they are
+# skipped, with them they are made anew.
+no_mpfr=1
+rehearse 0 build programs verify
+printf 'ok: %s\n' build programs verify >order
+diff order log || fail "programs of this tree"
+if grep -q -e nvcc -e programs "$called"; then fail "built again"; fi
+echo >>root/bench/gpu_main.cu
+rehearse 3 verify check
+said "skipped: verify: no meson or no MPFR"
+said "left out: check: needs the step build"
+no_mpfr=
+rehearse 0 build programs verify
+noted programs
+
 # Without meson or MPFR what needs no more than nvcc still runs; a source that does not compile ends all.
 no_mpfr=1
 rm -r root/build-gpu
@@ -175,14 +199,22 @@ done
 for name in build check memcheck bench torch racecheck counters; do said "ok: $name"; done
 no_mpfr=
 broken=norm.cu
+echo >>root/bench/gpu_main.cu
 rehearse 1
 [ "$(cat log)" = "not ok: build: status 1" ] || { cat log >&2; fail "a build that fails"; }
 
 # Nothing is done without a device, or for wrong words.
 broken=
+device=$(cat bin/nvidia-smi)
 rm bin/nvidia-smi
 rehearse 77
 rehearse 0 --build-only
 rehearse 2 --seconds soon
 rehearse 2 checks
+
+# What --build-only has built runs where there is a device, with its libraries, and no meson.
+echo "$device" | play nvidia-smi
+no_mpfr=1
+rehearse 0 verify train
+[ "$(ls root/build-gpu/lib)" = libmpfr.so.6 ] || fail "other libraries"
 echo "bench/gpu.sh, rehearsed"
