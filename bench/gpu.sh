@@ -151,11 +151,12 @@ programs() {
   able || return
   [ -f "$work/meson/build.ninja" ] ||
     meson setup "$work/meson" "$root" -Dgpu_architectures="$architecture" || return 1
-  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/formats/tensor_bytes bench/bench_train_step || return 1
+  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/formats/tensor_bytes bench/bench_train_step \
+    bench/bench_step_launches || return 1
   rm -rf "$work/lib"
   if [ -n "$build_only" ]; then # for another machine, which has a C library, and CUDA's
     mkdir "$work/lib"
-    for program in cli/phibal tests/formats/tensor_bytes bench/bench_train_step; do ldd "$work/meson/$program"; done |
+    for program in cli/phibal tests/formats/tensor_bytes bench/bench_train_step bench/bench_step_launches; do ldd "$work/meson/$program"; done |
       awk '$3 ~ "^/" { print $3 }' | grep -v -e '/lib[cm]\.so' -e '/libstdc++' -e '/libgcc_s' | sort -u | xargs cp -t "$work/lib"
   fi
   stamp >"$work/meson.of"
@@ -196,6 +197,7 @@ model_steps() {
     echo "$1: $2 sequences a step, $3 a call"
     "$work/meson/bench/bench_train_step" "$1" cuda "$2" "$3" "$4" >"$work/$1.txt" || { cat "$work/$1.txt"; return 1; }
     cat "$work/$1.txt"
+    "$work/meson/bench/bench_step_launches" --floor "$1" "$2" "$3" || return 1
     flops=$(sed -n 's/.* \([0-9.]*\) GFLOP a token.*/\1/p' "$work/$1.txt" | head -n 1)
     "$work/meson/bench/bench_train_step" "$1" cuda "$2" "$3" 0 >"$work/$1.yaml" || return 1
     LD_LIBRARY_PATH=$former python3 "$root/bench/gpu_torch_step.py" "$work/$1.yaml" "$4" "$flops"

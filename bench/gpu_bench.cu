@@ -55,43 +55,36 @@ void measure_router(int64_t T, int E, int k) {
   phibal_cuda_loads loads = {tokens, limbs, count};
   phibal_router router = {E, k, PHIBAL_GATE_TOPK_SOFTMAX, 1};
   device_call s(phibal_cuda_router_forward_workspace(&router));
-  const double t = (double)T, e = (double)E, routes = 8.0 * k;
+  const double t = (double)T;
   auto at = [&](int i) { return cells * ((size_t)i % turns); };
-  const std::string shape = " E = " + std::to_string(E) + ", k = " + std::to_string(k);
-  const std::string forward = "router forward without bias" + shape;
-  const std::string backward = "router backward" + shape;
-  const bool on_page = E != 16; /* the page has the widths of 8, 64 and 256 */
-  line(
-      "router forward", T, E, k, t * (4 * e + routes),
-      [&](int i) {
-        return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
-                                          nullptr, nullptr, experts, gates, nullptr, loads,
-                                          &s.call);
-      },
-      budget{on_page ? forward.c_str() : nullptr, t * e});
-  line("router forward, bfloat16", T, E, k, t * (2 * e + routes), [&](int i) {
-    return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_BF16, narrow + at(i), nullptr,
-                                      nullptr, nullptr, experts, gates, nullptr, loads, &s.call);
+  line("router forward", T, E, k, cost_router_forward(t, E, k, PHIBAL_ROWS_F32, false, false),
+       [&](int i) {
+         return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
+                                           nullptr, nullptr, experts, gates, nullptr, loads,
+                                           &s.call);
+       });
+  line("router forward, bfloat16", T, E, k,
+       cost_router_forward(t, E, k, PHIBAL_ROWS_BF16, false, false), [&](int i) {
+         return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_BF16, narrow + at(i), nullptr,
+                                           nullptr, nullptr, experts, gates, nullptr, loads,
+                                           &s.call);
+       });
+  line("router forward, with p", T, E, k,
+       cost_router_forward(t, E, k, PHIBAL_ROWS_F32, true, false), [&](int i) {
+         return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
+                                           nullptr, p + at(i), experts, gates, nullptr, loads,
+                                           &s.call);
+       });
+  line("router backward", T, E, k, cost_router_backward(t, E, k), [&](int i) {
+    return phibal_cuda_router_backward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
+                                       experts, dg, price, 1e-3, 1e-3, p + at(i), &s.call);
   });
-  line("router forward, with p", T, E, k, t * (8 * e + routes), [&](int i) {
-    return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
-                                      nullptr, p + at(i), experts, gates, nullptr, loads, &s.call);
-  });
-  line(
-      "router backward", T, E, k, t * (8 * e + routes),
-      [&](int i) {
-        return phibal_cuda_router_backward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
-                                           experts, dg, price, 1e-3, 1e-3, p + at(i), &s.call);
-      },
-      budget{on_page ? backward.c_str() : nullptr, t * e});
   finish(s, "router");
   device_call o(phibal_cuda_permutation_workspace(T, k, E, &s.call));
   device_array<int64_t> offsets((size_t)E + 1), source(slots), row(slots);
-  line(
-      "permutation", T, E, k, (double)slots * 24,
-      [&](int) { return phibal_cuda_permutation(T, k, E, experts, offsets, source, row, &o.call); },
-      budget{"permutation: counts of slots", (double)slots, "permutation: places of slots",
-             (double)slots});
+  line("permutation", T, E, k, cost_permutation((double)slots), [&](int) {
+    return phibal_cuda_permutation(T, k, E, experts, offsets, source, row, &o.call);
+  });
   const int64_t d = bench.small ? 64 : 1024;
   std::vector<float> wide = logits_like(slots * (size_t)d);
   device_array<float> out(wide.size(), wide.data()), y((size_t)(T * d)),
@@ -99,27 +92,20 @@ void measure_router(int64_t T, int E, int k) {
   device_array<float> dout(wide.size()), dgates(slots);
   for (int is_narrow = 0; is_narrow < 2; is_narrow++) {
     const phibal_rows type = is_narrow ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
-    const double w = (double)d, row_bytes = is_narrow ? 2 * w : 4 * w;
+    const double w = (double)d;
     const std::string of = is_narrow ? " in bfloat16" : ", d = " + std::to_string(d);
-    line(("gather" + of).c_str(), T, E, k, t * k * (2 * row_bytes + 8),
-         [&](int) {
-           return phibal_cuda_gather((int64_t)slots, k, d, type, source, (float *)dy, (float *)dout,
-                                     &o.call);
-         },
-         budget{is_narrow ? "gather bfloat16" : "gather float", t * k * w});
-    line(("combine" + of).c_str(), T, E, k, t * (8 * w + k * (row_bytes + 12)),
-         [&](int) {
-           return phibal_cuda_combine(T, k, d, type, row, gates, (float *)out, y, &o.call);
-         },
-         budget{is_narrow ? "combine bfloat16, a number of a slot"
-                          : "combine float, a number of a slot",
-                t * k * w});
-    line(("combine backward" + of).c_str(), T, E, k, t * (4 * w + k * (2 * row_bytes + 16)),
+    line(("gather" + of).c_str(), T, E, k, cost_gather(t * k, w, type), [&](int) {
+      return phibal_cuda_gather((int64_t)slots, k, d, type, source, (float *)dy, (float *)dout,
+                                &o.call);
+    });
+    line(("combine" + of).c_str(), T, E, k, cost_combine(t, k, w, type), [&](int) {
+      return phibal_cuda_combine(T, k, d, type, row, gates, (float *)out, y, &o.call);
+    });
+    line(("combine backward" + of).c_str(), T, E, k, cost_combine_backward(t, k, w, type),
          [&](int) {
            return phibal_cuda_combine_backward(T, k, d, type, row, gates, (float *)out, dy,
                                                (float *)dout, dgates, &o.call);
-         },
-         budget{is_narrow ? "combine backward bfloat16" : "combine backward float", t * k * w});
+         });
   }
   finish(o, "rows");
 }
@@ -148,7 +134,7 @@ void measure_balance(int layers, int E) {
   b.alpha = 1e-3;
   b.balance_loss = loss;
   device_call s(0);
-  line("balance step, layers in T", layers, E, 8, (double)n * 76,
+  line("balance step, layers in T", layers, E, 8, cost{(double)n * 76},
        [&](int) { return phibal_cuda_balance_step(&b, &s.call); });
   finish(s, "balance step");
 }

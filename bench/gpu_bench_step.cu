@@ -16,29 +16,23 @@ void measure_rows(int64_t T, int32_t d) {
   device_array<float> dw((size_t)d), dx(n), table((size_t)(T * 32), host.data());
   const phibal_cuda_norm norm = {T, 1, d, 1e-6f, PHIBAL_ROWS_F32};
   device_call s(phibal_cuda_norm_backward_workspace(&norm));
-  line("RMSNorm", T, d, 0, 8.0 * (double)n, [&](int) {
+  line("RMSNorm", T, d, 0, cost_norm((double)n, PHIBAL_ROWS_F32, PHIBAL_ROWS_F32), [&](int) {
     return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_F32, (float *)y, d,
                                     inverse, &s.call);
   });
-  line(
-      "RMSNorm to bfloat16", T, d, 0, 6.0 * (double)n,
-      [&](int) {
-        return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_BF16, (float *)y, d,
-                                        inverse, &s.call);
-      },
-      budget{"RMSNorm", (double)n});
-  line(
-      "RMSNorm backward", T, d, 0, 12.0 * (double)n,
-      [&](int) {
-        return phibal_cuda_norm_backward(&norm, (float *)x, d, w, inverse, (float *)y, d, 0,
-                                         (float *)dx, d, dw, &s.call);
-      },
-      budget{"RMSNorm backward", (double)n});
+  line("RMSNorm to bfloat16", T, d, 0, cost_norm((double)n, PHIBAL_ROWS_F32, PHIBAL_ROWS_BF16),
+       [&](int) {
+         return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_BF16, (float *)y, d,
+                                         inverse, &s.call);
+       });
+  line("RMSNorm backward", T, d, 0, cost_norm_backward((double)n, PHIBAL_ROWS_F32, false),
+       [&](int) {
+         return phibal_cuda_norm_backward(&norm, (float *)x, d, w, inverse, (float *)y, d, 0,
+                                          (float *)dx, d, dw, &s.call);
+       });
   const phibal_cuda_rope_shape rope = {T, (int32_t)T, d / 64, 64, 64, d, 0, PHIBAL_ROWS_F32};
-  line(
-      "RoPE, heads of 64", T, d, 0, 8.0 * (double)n,
-      [&](int) { return phibal_cuda_rope(&rope, table, table, 1.0f, (float *)x, &s.call); },
-      budget{"RoPE float", (double)n});
+  line("RoPE, heads of 64", T, d, 0, cost_rope((double)n, PHIBAL_ROWS_F32),
+       [&](int) { return phibal_cuda_rope(&rope, table, table, 1.0f, (float *)x, &s.call); });
   std::vector<uint16_t> half(n);
   std::vector<int32_t> some((size_t)T);
   for (size_t i = 0; i < n; i++) half[i] = (uint16_t)(core_bits32(host[i]) >> 16);
@@ -46,26 +40,19 @@ void measure_rows(int64_t T, int32_t d) {
     some[i] = (int32_t)(i * i % 50000 % (bench.small ? 8 : 50000));
   halves narrow(n, half.data());
   const phibal_cuda_rope_shape rope_half = {T, (int32_t)T, d / 64, 64, 64, d, 0, PHIBAL_ROWS_BF16};
-  line(
-      "RoPE, heads of 64, bfloat16", T, d, 0, 4.0 * (double)n,
-      [&](int) {
-        return phibal_cuda_rope(&rope_half, table, table, 1.0f, (uint16_t *)narrow, &s.call);
-      },
-      budget{"RoPE bfloat16", (double)n});
-  line(
-      "addition of bfloat16 rows", T, d, 0, 10.0 * (double)n,
-      [&](int) {
-        return phibal_cuda_add((int64_t)n, PHIBAL_ROWS_BF16, (uint16_t *)narrow, y, &s.call);
-      },
-      budget{"addition of bfloat16 rows", (double)n});
+  line("RoPE, heads of 64, bfloat16", T, d, 0, cost_rope((double)n, PHIBAL_ROWS_BF16), [&](int) {
+    return phibal_cuda_rope(&rope_half, table, table, 1.0f, (uint16_t *)narrow, &s.call);
+  });
+  line("addition of bfloat16 rows", T, d, 0, cost_add((double)n, PHIBAL_ROWS_BF16), [&](int) {
+    return phibal_cuda_add((int64_t)n, PHIBAL_ROWS_BF16, (uint16_t *)narrow, y, &s.call);
+  });
   const size_t words = bench.small ? 8 : 50000;
   device_array<int32_t> tokens(some.size(), some.data());
   device_array<float> table_of(words * (size_t)d), table_gradient(words * (size_t)d);
-  line(
-      "embedding", T, d, 0, 8.0 * (double)n,
-      [&](int) { return phibal_cuda_embedding_forward(T, d, tokens, 1.0f, table_of, y, &s.call); },
-      budget{"embedding", (double)n});
-  line("embedding backward", T, d, 0, 12.0 * (double)n, [&](int) {
+  line("embedding", T, d, 0, cost_embedding((double)n), [&](int) {
+    return phibal_cuda_embedding_forward(T, d, tokens, 1.0f, table_of, y, &s.call);
+  });
+  line("embedding backward", T, d, 0, cost_embedding_backward((double)n), [&](int) {
     return phibal_cuda_embedding_backward(T, d, tokens, 1.0f, x, table_gradient, &s.call);
   });
   finish(s, "rows");
@@ -91,13 +78,11 @@ void measure_loss(int64_t T, int32_t V, bool half) {
   device_call s(0);
   const phibal_cuda_loss shape = {
       T, V, 0, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32, 1, 1.0 / (double)T};
-  line(
-      half ? "cross-entropy, bfloat16" : "cross-entropy", T, V, 0, (half ? 4.0 : 8.0) * (double)n,
-      [&](int) {
-        return phibal_cuda_cross_entropy(&shape, targets, (float *)z, row_loss, loss, correct,
-                                         counted, &s.call);
-      },
-      budget{half ? "cross-entropy bfloat16" : "cross-entropy float", (double)n});
+  line(half ? "cross-entropy, bfloat16" : "cross-entropy", T, V, 0,
+       cost_cross_entropy((double)n, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32), [&](int) {
+         return phibal_cuda_cross_entropy(&shape, targets, (float *)z, row_loss, loss, correct,
+                                          counted, &s.call);
+       });
   finish(s, "cross-entropy");
 }
 
@@ -115,14 +100,10 @@ void measure_optimizer(int64_t n) {
   device_array<double> norm(1);
   device_call s(phibal_cuda_gradient_norm_workspace(blocks));
   phibal_cuda_adamw step = {n, 1e-3, 0.9, 0.95, 1e-8, 0.1, 1, 1, 1, 1, end, decays};
-  line(
-      "gradient norm, M in T", n / 1000000, 0, 0, 4.0 * (double)n,
-      [&](int) { return phibal_cuda_gradient_norm(blocks, begin2, g, norm, &s.call); },
-      budget{"gradient norm", (double)n});
-  line(
-      "AdamW and bfloat16, M in T", n / 1000000, 0, 0, 30.0 * (double)n,
-      [&](int) { return phibal_cuda_adamw_update(&step, norm, g, m, v, w, narrow, &s.call); },
-      budget{"AdamW and bfloat16 weights", (double)n});
+  line("gradient norm, M in T", n / 1000000, 0, 0, cost_gradient_norm((double)n),
+       [&](int) { return phibal_cuda_gradient_norm(blocks, begin2, g, norm, &s.call); });
+  line("AdamW and bfloat16, M in T", n / 1000000, 0, 0, cost_adamw((double)n),
+       [&](int) { return phibal_cuda_adamw_update(&step, norm, g, m, v, w, narrow, &s.call); });
   finish(s, "optimizer");
 }
 
@@ -217,35 +198,24 @@ void measure_activation(int64_t T, int32_t f, int32_t k) {
   device_call s(0);
   for (phibal_rows type : {PHIBAL_ROWS_F32, PHIBAL_ROWS_BF16}) {
     const bool half = type == PHIBAL_ROWS_BF16;
-    const double element = half ? 2.0 : 4.0;
-    line(
-        half ? "activation, bfloat16" : "activation", T, f, k, 3 * element * (double)n,
-        [&](int) {
-          return phibal_cuda_activate(PHIBAL_ACTIVATION_SILU, type, rows * f, (float *)a,
-                                      (float *)b, (float *)h, &s.call);
-        },
-        budget{half ? "activate bfloat16" : "activate float", (double)n});
-    line(
-        half ? "activation back., bfloat16" : "activation backward", T, f, k,
-        5 * element * (double)n,
-        [&](int) {
-          return phibal_cuda_activate_backward(PHIBAL_ACTIVATION_SILU, type, rows * f, (float *)a,
-                                               (float *)b, (float *)h, &s.call);
-        },
-        budget{half ? "activate backward bfloat16" : "activate backward float", (double)n});
+    line(half ? "activation, bfloat16" : "activation", T, f, k, cost_activate((double)n, type),
+         [&](int) {
+           return phibal_cuda_activate(PHIBAL_ACTIVATION_SILU, type, rows * f, (float *)a,
+                                       (float *)b, (float *)h, &s.call);
+         });
+    line(half ? "activation back., bfloat16" : "activation backward", T, f, k,
+         cost_activate_backward((double)n, type), [&](int) {
+           return phibal_cuda_activate_backward(PHIBAL_ACTIVATION_SILU, type, rows * f, (float *)a,
+                                                (float *)b, (float *)h, &s.call);
+         });
     for (bool gated : {false, true})
-      line(
-          gated ? (half ? "  with gates, bfloat16" : "  with gates, h made again")
-                : (half ? "  h made again, bfloat16" : "  h made again"),
-          T, f, k, 6 * element * (double)n + (gated ? 16 * (double)rows : 0),
-          [&](int) {
-            return phibal_cuda_activate_backward_recompute(PHIBAL_ACTIVATION_SILU, type, rows, f,
-                                                           gated ? &routes : nullptr, (float *)a,
-                                                           (float *)b, (float *)h, &s.call);
-          },
-          budget{gated ? (half ? "recompute bfloat16, with gates" : "recompute float, with gates")
-                       : (half ? "recompute bfloat16" : "recompute float"),
-                 (double)n});
+      line(gated ? (half ? "  with gates, bfloat16" : "  with gates, h made again")
+                 : (half ? "  h made again, bfloat16" : "  h made again"),
+           T, f, k, cost_activate_recompute((double)n, gated ? (double)rows : 0, type), [&](int) {
+             return phibal_cuda_activate_backward_recompute(PHIBAL_ACTIVATION_SILU, type, rows, f,
+                                                            gated ? &routes : nullptr, (float *)a,
+                                                            (float *)b, (float *)h, &s.call);
+           });
   }
   finish(s, "activation");
 }

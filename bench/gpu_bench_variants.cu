@@ -41,18 +41,17 @@ void measure_gates(int64_t T, int E, int k) {
   device_call s(phibal_cuda_router_forward_workspace(&softmax));
   for (const auto &row : rows)
     if (row.router != &grouped || E > 8)
-      line(row.what, T, E, k, (double)T * (4 * E + 8.0 * k + (row.logarithm ? 4 : 0)), [&](int i) {
-        return phibal_cuda_router_forward(
-            row.router, T, PHIBAL_LOGITS_F32, logits + cells * ((size_t)i % turns),
-            row.biased ? (float *)bias : nullptr, nullptr, nullptr, experts, gates,
-            row.logarithm ? (float *)logsumexp : nullptr, loads, &s.call);
-      });
+      line(row.what, T, E, k, cost{(double)T * (4 * E + 8.0 * k + (row.logarithm ? 4 : 0))},
+           [&](int i) {
+             return phibal_cuda_router_forward(
+                 row.router, T, PHIBAL_LOGITS_F32, logits + cells * ((size_t)i % turns),
+                 row.biased ? (float *)bias : nullptr, nullptr, nullptr, experts, gates,
+                 row.logarithm ? (float *)logsumexp : nullptr, loads, &s.call);
+           });
   finish(s, "gates");
   device_call z(phibal_cuda_z_loss_workspace());
-  line(
-      "z-loss", T, E, k, 4.0 * (double)T,
-      [&](int) { return phibal_cuda_z_loss(T, 1e-3, logsumexp, nullptr, z_loss, &z.call); },
-      budget{"z-loss", (double)T});
+  line("z-loss", T, E, k, cost_z_loss((double)T),
+       [&](int) { return phibal_cuda_z_loss(T, 1e-3, logsumexp, nullptr, z_loss, &z.call); });
   finish(z, "z-loss");
 }
 
@@ -64,33 +63,25 @@ void measure_quantile(int64_t T, int E, int k) {
   auto at = [&](int i) { return cells * ((size_t)i % turns); };
   const phibal_router router = {E, k, PHIBAL_GATE_TOPK_SOFTMAX, 1};
   const double all = (double)cells;
-  const std::string kernel =
-      "required biases E = " + std::to_string(E) + ", k = " + std::to_string(k);
   device_call s(0);
-  line(
-      "required biases", T, E, k, 8 * all,
-      [&](int i) {
-        return phibal_cuda_quantile_required(&router, T, logits + at(i), bias, nullptr, T,
-                                             required + at(i), &s.call);
-      },
-      budget{kernel.c_str(), all});
-  line(
-      "order statistics", T, E, k, 4 * all,
-      [&](int i) {
-        return phibal_cuda_quantile(E, T, T, required + at(i), T - T * k / E, quantile, &s.call);
-      },
-      budget{"a round of an order statistic", PHIBAL_CUDA_QUANTILE_ROUNDS * all});
+  line("required biases", T, E, k, cost_quantile_required((double)T, E), [&](int i) {
+    return phibal_cuda_quantile_required(&router, T, logits + at(i), bias, nullptr, T,
+                                         required + at(i), &s.call);
+  });
+  line("order statistics", T, E, k,
+       cost{4 * all, "a round of an order statistic", PHIBAL_CUDA_QUANTILE_ROUNDS * all},
+       [&](int i) {
+         return phibal_cuda_quantile(E, T, T, required + at(i), T - T * k / E, quantile, &s.call);
+       });
   const int32_t bins = 1000;
   const float widest[2] = {-100, 100};
   device_array<float> range(2, widest);
   device_array<uint64_t> count((size_t)E * (size_t)bins);
-  line(
-      "histogram, 1000 bins", T, E, k, 4 * all,
-      [&](int i) {
-        return phibal_cuda_quantile_histogram(E, T, T, required + at(i), range, bins, count,
-                                              &s.call);
-      },
-      budget{"histogram of required biases", all});
+  line("histogram, 1000 bins", T, E, k, cost{4 * all, "histogram of required biases", all},
+       [&](int i) {
+         return phibal_cuda_quantile_histogram(E, T, T, required + at(i), range, bins, count,
+                                               &s.call);
+       });
   finish(s, "quantiles");
 }
 
@@ -114,60 +105,48 @@ void measure_routes(int64_t T, int E, int k) {
   finish(p, "permutation");
   for (phibal_capacity_policy policy :
        {PHIBAL_CAPACITY_TOKEN, PHIBAL_CAPACITY_SLOT, PHIBAL_CAPACITY_GATE})
-    line(
-        policy == PHIBAL_CAPACITY_TOKEN  ? "capacity, token order"
-        : policy == PHIBAL_CAPACITY_SLOT ? "capacity, slot order"
-                                         : "capacity, lowest gate",
-        T, E, k, routes * 24,
-        [&](int) {
-          return phibal_cuda_capacity(policy, T, k, E, slots / E, offsets, source, gates, kept,
-                                      place, &s.call);
-        },
-        budget{"capacity: a route of the last pass", routes});
-  line("gates after dropping", T, E, k, routes * 12,
+    line(policy == PHIBAL_CAPACITY_TOKEN  ? "capacity, token order"
+         : policy == PHIBAL_CAPACITY_SLOT ? "capacity, slot order"
+                                          : "capacity, lowest gate",
+         T, E, k, cost{routes * 24, "capacity: a route of the last pass", routes}, [&](int) {
+           return phibal_cuda_capacity(policy, T, k, E, slots / E, offsets, source, gates, kept,
+                                       place, &s.call);
+         });
+  line("gates after dropping", T, E, k, cost{routes * 12},
        [&](int) { return phibal_cuda_capacity_gates(T, k, true, kept, gates, out, &s.call); });
-  line(
-      "gates after dropping, back.", T, E, k, routes * 16,
-      [&](int) {
-        return phibal_cuda_capacity_gates_backward(T, k, true, kept, gates, dgates, out, &s.call);
-      },
-      budget{"gates after dropping, backward", routes});
-  line("factors of gates", T, E, k, routes * 12,
+  line("gates after dropping, back.", T, E, k,
+       cost{routes * 16, "gates after dropping, backward", routes}, [&](int) {
+         return phibal_cuda_capacity_gates_backward(T, k, true, kept, gates, dgates, out, &s.call);
+       });
+  line("factors of gates", T, E, k, cost{routes * 12},
        [&](int) { return phibal_cuda_gate_factor(T, k, E, experts, gates, factor, out, &s.call); });
-  line(
-      "factors of gates, backward", T, E, k, routes * 16,
-      [&](int) {
-        return phibal_cuda_gate_factor_backward(T, k, E, experts, gates, factor, dgates, out,
-                                                dfactor, &s.call);
-      },
-      budget{"factors of gates, backward", routes});
-  line(
-      "gates over a sum", T, E, k, routes * 8,
-      [&](int) { return phibal_cuda_gate_floor(T, k, 1.0f, 1e-3f, gates, sums, &s.call); },
-      budget{"gates over a sum", routes});
-  line(
-      "gates over a sum, backward", T, E, k, routes * 12,
-      [&](int) {
-        return phibal_cuda_gate_floor_backward(T, k, 1.0f, 1e-3f, gates, sums, out, &s.call);
-      },
-      budget{"gates over a sum, backward", routes});
+  line("factors of gates, backward", T, E, k,
+       cost{routes * 16, "factors of gates, backward", routes}, [&](int) {
+         return phibal_cuda_gate_factor_backward(T, k, E, experts, gates, factor, dgates, out,
+                                                 dfactor, &s.call);
+       });
+  line("gates over a sum", T, E, k, cost{routes * 8, "gates over a sum", routes},
+       [&](int) { return phibal_cuda_gate_floor(T, k, 1.0f, 1e-3f, gates, sums, &s.call); });
+  line("gates over a sum, backward", T, E, k,
+       cost{routes * 12, "gates over a sum, backward", routes}, [&](int) {
+         return phibal_cuda_gate_floor_backward(T, k, 1.0f, 1e-3f, gates, sums, out, &s.call);
+       });
   const size_t wide = (size_t)(T * d);
   const std::vector<float> tokens = logits_like(wide);
   device_array<float> x(wide, tokens.data()), y(wide), dy(wide, tokens.data()), dx(wide);
   const int Z = E / 4;
-  line("dispatch without identities", T, E, k, routes * 8,
+  line("dispatch without identities", T, E, k, cost{routes * 8},
        [&](int) { return phibal_cuda_zero_experts_dispatch(T, k, E, Z, experts, real, &s.call); });
-  line(("identities, d = " + std::to_string(d)).c_str(), T, E, k, 12.0 * (double)wide, [&](int) {
-    return phibal_cuda_zero_experts(PHIBAL_ZERO_IDENTITY, T, k, E, Z, d, experts, gates, x, y,
-                                    &s.call);
-  });
-  line(
-      "identities, backward", T, E, k, 16.0 * (double)wide,
-      [&](int) {
-        return phibal_cuda_zero_experts_backward(PHIBAL_ZERO_IDENTITY, T, k, E, Z, d, experts,
-                                                 gates, x, dy, dx, out, &s.call);
-      },
-      budget{"identities and their gradients", (double)wide});
+  line(("identities, d = " + std::to_string(d)).c_str(), T, E, k, cost{12.0 * (double)wide},
+       [&](int) {
+         return phibal_cuda_zero_experts(PHIBAL_ZERO_IDENTITY, T, k, E, Z, d, experts, gates, x, y,
+                                         &s.call);
+       });
+  line("identities, backward", T, E, k,
+       cost{16.0 * (double)wide, "identities and their gradients", (double)wide}, [&](int) {
+         return phibal_cuda_zero_experts_backward(PHIBAL_ZERO_IDENTITY, T, k, E, Z, d, experts,
+                                                  gates, x, dy, dx, out, &s.call);
+       });
   finish(s, "routes");
 }
 
@@ -177,6 +156,6 @@ void gpu_bench_variants() {
   printf("other gates and ways to balance\n");
   const int64_t T = bench.small ? 128 : 65536;
   for (int E : {8, 64, 128, 256, 512}) measure_gates(T, E, E == 8 ? 2 : 8);
-  for (int E : {8, 64, 256}) measure_quantile(T, E, E == 8 ? 2 : 8);
+  for (int E : {8, 16, 64, 256}) measure_quantile(T, E, E <= 16 ? 2 : 8);
   measure_routes(T, 64, 8);
 }

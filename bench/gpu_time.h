@@ -6,20 +6,13 @@
 #include <cstdio>
 
 #include "gpu.h"
+#include "gpu_costs.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <ctime>
 #include <vector>
 
-/* A kernel of kernels/cuda/BUDGETS.md and how many of its units a call has, and what runs after it
-   in the same call; null: there is no row, or none. */
-struct budget {
-  const char *kernel = nullptr;
-  double units = 0;
-  const char *next = nullptr;
-  double next_units = 0;
-};
 struct paper_device {
   int architecture;
   const char *name;
@@ -88,12 +81,12 @@ static inline void among_others(const char *kernel) {
 
 /* The least time that such a call takes: to move its bytes at a copy's rate, or to issue its
    instructions; 0: not known. */
-static double floor_microseconds(double bytes, const budget &of) {
+static double floor_microseconds(const cost &of) {
   if (!of.kernel) return 0;
   double issue = issue_microseconds(of.kernel, of.units);
   if (issue > 0 && of.next) issue += issue_microseconds(of.next, of.next_units);
   const double copy = bench.architecture ? bench.copy_rate : paper_devices[0].copy * 1e6;
-  return issue > 0 ? std::max(bytes / copy, issue) : 0;
+  return issue > 0 ? std::max(of.bytes / copy, issue) : 0;
 }
 
 /* The kernels of a training step beside the router's, and those of other routers and balancing. */
@@ -163,15 +156,14 @@ template <class F> static double median_microseconds(F f) {
 }
 
 template <class F>
-static void line(const char *what, int64_t tokens, int experts, int active, double bytes, F f,
-                 budget of = {}) {
-  const double us = median_microseconds(f), least = floor_microseconds(bytes, of);
+static void line(const char *what, int64_t tokens, int experts, int active, const cost &of, F f) {
+  const double us = median_microseconds(f), least = floor_microseconds(of);
   printf("%-28s %7lld %5d %3d ", what, (long long)tokens, experts, active);
   if (bench.architecture)
-    printf("%12.2f %10.3f %9.1f %6.1f %%", us, bytes * 1e-6, us > 0 ? bytes / us * 1e-3 : 0.0,
-           us > 0 ? 100 * bytes / us / bench.copy_rate : 0.0);
+    printf("%12.2f %10.3f %9.1f %6.1f %%", us, of.bytes * 1e-6, us > 0 ? of.bytes / us * 1e-3 : 0.0,
+           us > 0 ? 100 * of.bytes / us / bench.copy_rate : 0.0);
   else
-    printf("not measured %10.3f %9s %8s", bytes * 1e-6, "", "");
+    printf("not measured %10.3f %9s %8s", of.bytes * 1e-6, "", "");
   if (least > 0) printf(" %10.2f", least);
   if (least > 0 && bench.architecture) printf(" %6.2f", us / least);
   putchar('\n');

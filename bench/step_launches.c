@@ -6,13 +6,13 @@
    reach memory of the host that is not pinned, too: such a copy waits. All of it three times: where
    the products read their sizes on the device; where they need them on the host; and where they are
    large enough there to be made each by itself. Beside it the least time that the step's FLOPs take
-   at PEAK.
-     usage: bench_step_launches CONFIG SEQUENCES MICRO [PEAK]
-   SEQUENCES of a step, MICRO of them at a time; PEAK in FLOP/s (989.4e12, an H100's and H200's in
-   bfloat16). */
+   at PEAK, and the step's bytes, floor and estimated MFU (step_floor.c).
+     usage: bench_step_launches [--floor] CONFIG SEQUENCES MICRO [PEAK]
+   With --floor that alone. SEQUENCES of a step, MICRO of them at a time; PEAK in FLOP/s (989.4e12,
+   an H100's and H200's in bfloat16). */
 #include "moe/device/device_internal.h"
 #include <dlfcn.h>
-#include "moe/plan/plan.h"
+#include "step_floor.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,8 +232,10 @@ static bool count(const run_config *c, double peak, sizes where) {
 }
 
 int main(int argc, char **argv) {
+  const bool alone = argc > 1 && strcmp(argv[1], "--floor") == 0;
+  argc -= alone, argv += alone;
   if (argc < 4) {
-    fprintf(stderr, "usage: bench_step_launches CONFIG SEQUENCES MICRO [PEAK]\n");
+    fprintf(stderr, "usage: bench_step_launches [--floor] CONFIG SEQUENCES MICRO [PEAK]\n");
     return 2;
   }
   const double peak = argc > 4 ? atof(argv[4]) : 989.4e12;
@@ -241,6 +243,8 @@ int main(int argc, char **argv) {
                                  {"batch.micro_sequences", argv[3], "MICRO"}};
   run_config c;
   require(run_config_load(argv[1], set, sizeof set / sizeof *set, &c));
-  const bool with = count(&c, peak, ON_DEVICE), without = count(&c, peak, ON_HOST);
-  return count(&c, peak, ON_HOST_SEPARATE) && with && without ? 0 : 1;
+  bool counted = true;
+  for (int i = ON_HOST; !alone && i <= ON_HOST_SEPARATE; i++) counted &= count(&c, peak, (sizes)i);
+  require(step_floor(&c, peak));
+  return counted ? 0 : 1;
 }

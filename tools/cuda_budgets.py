@@ -65,7 +65,7 @@ class Kernel:
 
 
 # The router at the shapes of the tables in bench/RESULTS.md; the others at widths that are multiples of 4.
-ROWS = ("#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(1, 8) : (experts) <= 64 ? F(8, 8) : F(32, 8))\n"
+ROWS = ("#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(1, 8) : (experts) <= 16 ? F(2, 8) : (experts) <= 64 ? F(8, 8) : F(32, 8))\n"
         "#define ROUTER_KERNELS(kernel, LANES, COLUMNS) {kernel<LANES, COLUMNS, ROUTER_FULL>}\n")
 ROUTER_THREADS = 128
 
@@ -78,7 +78,7 @@ def router_shared(lanes, columns, experts):
 
 
 KERNELS = []
-for E, k, lanes, columns in ((8, 2, 1, 8), (64, 8, 8, 8), (256, 8, 32, 8)):
+for E, k, lanes, columns in ((8, 2, 1, 8), (16, 2, 2, 8), (64, 8, 8, 8), (256, 8, 32, 8)):
     units = WARP // lanes * E
     KERNELS += [Kernel("router forward without bias E = %d, k = %d" % (E, k), "router_forward",
                        r"forward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns),

@@ -136,9 +136,9 @@ static phibal_status join(device *d, const parallel *ranks) {
   return check_call(d, d->library.ranks_create(&peers, &d->ranks));
 }
 
-phibal_status device_create(const char *kind, model *m, lora *adapters, optimizer *o,
-                            model_precision precision, int32_t calls, const parallel *ranks,
-                            device **created) {
+phibal_status device_create_with(const device_library *library, const char *kind, model *m,
+                                 lora *adapters, optimizer *o, model_precision precision,
+                                 int32_t calls, const parallel *ranks, device **created) {
   *created = NULL;
   phibal_status status = check(m, adapters, precision);
   if (!status && o->parts)
@@ -158,7 +158,10 @@ phibal_status device_create(const char *kind, model *m, lora *adapters, optimize
   d->routed = m->routes != NULL;
   d->waited = true;
   model_on_device(d, m, precision);
-  status = device_library_open(kind, &d->library);
+  if (library)
+    d->library = *library;
+  else
+    status = device_library_open(kind, &d->library);
   RUN(join(d, ranks));
   RUN(check_call(d, d->library.describe(&d->call)));
   RUN(check_call(d, d->library.stream_create(&d->call)));
@@ -177,6 +180,12 @@ phibal_status device_create(const char *kind, model *m, lora *adapters, optimize
   }
   *created = d;
   return PHIBAL_OK;
+}
+
+phibal_status device_create(const char *kind, model *m, lora *adapters, optimizer *o,
+                            model_precision precision, int32_t calls, const parallel *ranks,
+                            device **created) {
+  return device_create_with(NULL, kind, m, adapters, o, precision, calls, ranks, created);
 }
 
 const char *device_attention_by(const device *d) {

@@ -218,6 +218,11 @@ static inline void device_failures_in(device *d, int32_t place) {
 phibal_status device_finish_start(device *d, double lr);
 phibal_status device_finish_wait(device *d, model_losses *losses, double *norm);
 
+/* device_create with these functions, without a library of `kind`; null: with it. */
+phibal_status device_create_with(const device_library *library, const char *kind, model *m,
+                                 lora *adapters, optimizer *o, model_precision precision,
+                                 int32_t calls, const parallel *ranks, device **created);
+
 /* device_library.c */
 phibal_status device_library_open(const char *kind, device_library *l);
 void device_library_close(device_library *l);

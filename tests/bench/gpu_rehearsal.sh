@@ -139,7 +139,7 @@ steps="build check memcheck programs train model_steps bench verify variants tor
 for name in $steps; do echo "ok: $name"; done >order
 grep '^ok: ' log | diff order - || fail "other steps"
 for call in "bench_gpu check" "sanitizer memcheck" "bench_gpu check 1" "train_device cuda" "bench_gpu bench" \
-  "bench/bench_train_step 111M cuda 32 8 10" "bench/bench_train_step 986M cuda 8 4 5" "gpu_torch_step.py 111M.yaml" \
+  "bench/bench_train_step 111M cuda 32 8 10" "bench/bench_step_launches --floor 111M 32 8" "bench/bench_train_step 986M cuda 8 4 5" "gpu_torch_step.py 111M.yaml" \
   "phibal verify --backend cuda" "train_device_variants cuda" "gpu_torch.py " "sanitizer racecheck" \
   "bench_gpu check 1 router" "train_launched cuda 1" "train_device_adapters cuda" "bench_gpu once"; do noted "$call"; done
 sources=$(ls "$source"/kernels/cuda/*.cu "$source"/bench/gpu_*.cu | wc -l)
