@@ -271,20 +271,25 @@ static int read_arguments(int argc, char **argv, arguments *a) {
   return -1;
 }
 
+static parallel job = {.ranks = 1};
+
+/* Memory is that of a rank: of the job's, or of as many as divide the experts. */
 static int print_dry_run(const run_config *config, bool on_device, bool json) {
   if (config->training.threads) omp_set_num_threads(config->training.threads);
-  const run_estimate e = run_estimate_compute(config, on_device);
+  const int32_t ranks = job.ranks > 1 ? job.ranks : config->parallel.experts;
+  if (job.rank) return 0;
+  const run_estimate e = run_estimate_of_rank(config, ranks, on_device);
   const int64_t memory = run_estimate_bytes(&e);
   if (json) {
-    json_t *all =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "name",
-                  config->name, "parameters_total", (json_int_t)e.total, "parameters_active",
-                  (json_int_t)e.active, "weight_bytes", (json_int_t)e.weight_bytes,
-                  "gradient_bytes", (json_int_t)e.gradient_bytes, "moment_bytes",
-                  (json_int_t)e.moment_bytes, "activation_bytes", (json_int_t)e.activation_bytes,
-                  "memory_bytes", (json_int_t)memory, "forward_flops_per_token", e.forward_flops,
-                  "training_flops_per_token", e.training_flops, "recomputed_flops_per_token",
-                  e.recomputed_flops, "tokens_per_step", (json_int_t)e.step_tokens);
+    json_t *all = json_pack(
+        "{s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "name", config->name,
+        "ranks", ranks, "parameters_total", (json_int_t)e.total, "parameters_active",
+        (json_int_t)e.active, "weight_bytes", (json_int_t)e.weight_bytes, "gradient_bytes",
+        (json_int_t)e.gradient_bytes, "moment_bytes", (json_int_t)e.moment_bytes,
+        "activation_bytes", (json_int_t)e.activation_bytes, "memory_bytes", (json_int_t)memory,
+        "forward_flops_per_token", e.forward_flops, "training_flops_per_token", e.training_flops,
+        "recomputed_flops_per_token", e.recomputed_flops, "tokens_per_step",
+        (json_int_t)e.step_tokens);
     json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     putchar('\n');
     json_decref(all);
@@ -294,7 +299,9 @@ static int print_dry_run(const run_config *config, bool on_device, bool json) {
   printf("%s\n", config->name);
   printf("  parameters            %15.1f M in all, %.1f M active for a token\n",
          1e-6 * (double)e.total, 1e-6 * (double)e.active);
-  printf("  memory                %15.3f GiB\n", gib * (double)memory);
+  printf("  memory                %15.3f GiB", gib * (double)memory);
+  if (ranks > 1) printf(", each of %d ranks", ranks);
+  putchar('\n');
   printf("    weights             %15.3f GiB, binary32%s\n", gib * (double)e.weight_bytes,
          config->training.precision == PRECISION_BFLOAT16 ? " and bfloat16" : "");
   printf("    gradients           %15.3f GiB\n", gib * (double)e.gradient_bytes);
@@ -367,8 +374,6 @@ static volatile sig_atomic_t interrupted;
 static void interrupt(int number) {
   interrupted = number;
 }
-
-static parallel job = {.ranks = 1};
 
 static int fail(void) {
   if (job.ranks > 1)

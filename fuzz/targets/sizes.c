@@ -87,8 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                  "refuse it or count it");
   }
   const int32_t ranks = config.parallel.experts;
-  const run_estimate e = run_estimate_of_rank(&config, ranks);
-  FUZZ_REQUIRE(run_estimate_bytes(&e) > 0, "refuse it or count it");
+  for (int device = 0; device < 2; device++) {
+    const run_estimate e = run_estimate_of_rank(&config, ranks, device);
+    FUZZ_REQUIRE(run_estimate_bytes(&e) > 0, "refuse it or count it");
+  }
   (void)run_estimate_check(&config, ranks);
   const plan p = plan_compute(&config);
   FUZZ_REQUIRE(p.tokens >= 1 && plan_steps(p.law_tokens, p.estimate.step_tokens) > 0,

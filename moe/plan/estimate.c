@@ -122,8 +122,8 @@ int64_t run_estimate_bytes(const run_estimate *e) {
   return bytes_sum(state, e->activation_bytes);
 }
 
-run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
-  run_estimate e = run_estimate_compute(config, false);
+run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks, bool on_device) {
+  run_estimate e = run_estimate_compute(config, on_device);
   const model_config *m = &config->model;
   if (ranks < 2) return e;
   const bool moe = config->balance.method != BALANCE_DENSE;
@@ -137,16 +137,17 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
     e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
                      (int64_t)sizeof(float);
   const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
-  e.activation_bytes = bytes_sum(activation_bytes(config, false, own && own < micro ? own : micro),
-                                 required_bytes(config, false, own));
-  e.activation_bytes = bytes_sum(e.activation_bytes, routes_bytes(config, own));
+  e.activation_bytes =
+      bytes_sum(activation_bytes(config, on_device, own && own < micro ? own : micro),
+                required_bytes(config, on_device, own));
+  if (!on_device) e.activation_bytes = bytes_sum(e.activation_bytes, routes_bytes(config, own));
   return e;
 }
 
 phibal_status run_estimate_check(const run_config *config, int32_t ranks) {
   run_config host = *config; /* which computes in binary32 */
   host.training.precision = PRECISION_BINARY32;
-  const run_estimate e = run_estimate_of_rank(&host, ranks);
+  const run_estimate e = run_estimate_of_rank(&host, ranks, false);
   const double needed = (double)run_estimate_bytes(&e);
   const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   if (needed <= present) return PHIBAL_OK;

@@ -29,9 +29,10 @@ typedef struct run_estimate {
 run_estimate run_estimate_compute(const run_config *config, bool on_device);
 /* Weights, gradients, moments and activations, at most INT64_MAX. */
 int64_t run_estimate_bytes(const run_estimate *e);
-/* The first with the bytes of one rank of so many on hosts, as the run file divides the experts and
-   the moments. Where ranks divide the experts, the activations are those of evenly loaded ones. */
-run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks);
+/* The first with the bytes of one rank of so many, as the run file divides the experts and the
+   moments. Where ranks divide the experts, the activations are those of evenly loaded ones; on a
+   device the rows that travel take room besides. */
+run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks, bool on_device);
 /* PHIBAL_ERROR_MEMORY where a rank needs more than this machine has: an allocation beyond that may
    succeed, and the process be killed when it is used. */
 phibal_status run_estimate_check(const run_config *config, int32_t ranks);

@@ -81,7 +81,7 @@ Test(estimate, adapters) {
     const run_estimate host = run_estimate_compute(&config, false);
     cr_expect_eq(host.moment_bytes, 4 * (weights + 4 * factors), "%s", cases[i].targets);
     cr_expect_eq(run_estimate_compute(&config, true).moment_bytes, 4 * (weights + 5 * factors + 9));
-    cr_expect_eq(run_estimate_of_rank(&config, 2).moment_bytes, host.moment_bytes);
+    cr_expect_eq(run_estimate_of_rank(&config, 2, false).moment_bytes, host.moment_bytes);
   }
 }
 
@@ -181,7 +181,15 @@ Test(estimate, experts_without_weights) {
   cr_expect_eq(e.active, 10 + 16 + 8 + 27 + 3 * 2);
   cr_expect_eq(e.forward_flops, 2 * (10 + 16 + 8 + 27) + 20);
   config.parallel.experts = 3;
-  cr_expect_eq(run_estimate_of_rank(&config, 3).weight_bytes, 4 * (e.total - 2 * 18));
+  cr_expect_eq(run_estimate_of_rank(&config, 3, false).weight_bytes, 4 * (e.total - 2 * 18));
+  /* On a device, in bfloat16, with a batch of one sequence each and no scratch of the host's. */
+  config.training.precision = PRECISION_BFLOAT16;
+  const run_estimate rank = run_estimate_of_rank(&config, 3, true);
+  cr_expect_eq(rank.weight_bytes, 6 * (e.total - 2 * 18));
+  cr_expect_eq(rank.gradient_bytes, 4 * (e.total - 2 * 18));
+  cr_expect_eq(rank.moment_bytes, 8 * (e.total - 2 * 18));
+  config.batch.micro_sequences = 1;
+  cr_expect_eq(rank.activation_bytes, run_estimate_compute(&config, true).activation_bytes);
 }
 
 /* Two bytes a route of the step that is read or written, and of hashes k for each token of the
@@ -197,13 +205,14 @@ Test(estimate, given_selections) {
       PHIBAL_OK, "%s", phibal_status_message());
   const int64_t host = run_estimate_compute(&config, false).activation_bytes;
   const int64_t device = run_estimate_compute(&config, true).activation_bytes;
-  const int64_t rank = run_estimate_of_rank(&config, 3).activation_bytes;
+  const int64_t rank = run_estimate_of_rank(&config, 3, false).activation_bytes;
   strcpy(config.training.record_routes, "a");
   cr_expect_eq(run_estimate_compute(&config, false).activation_bytes, host + 2 * 2 * 2 * 6 * 32);
   strcpy(config.training.replay_routes, "b");
   cr_expect_eq(run_estimate_compute(&config, false).activation_bytes,
                host + 2 * 2 * 2 * 2 * 6 * 32);
-  cr_expect_eq(run_estimate_of_rank(&config, 3).activation_bytes, rank + 2 * 2 * 2 * 2 * 2 * 32);
+  cr_expect_eq(run_estimate_of_rank(&config, 3, false).activation_bytes,
+               rank + 2 * 2 * 2 * 2 * 2 * 32);
   *config.training.record_routes = *config.training.replay_routes = 0;
   config.model.hash_layers = 2;
   cr_expect_eq(run_estimate_compute(&config, false).activation_bytes, host + 2 * 2 * 64 * 2);
