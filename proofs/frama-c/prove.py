@@ -23,7 +23,8 @@ of its unit only when that one gives up: to write a goal down for a prover takes
   --pack    with --cache: writes the verdicts, old and new, to verdicts.xz, and of the units that were
             run which prover proved which goal and, of those that hold, what was proved
             to units.proved
-  --budget  starts no unit after so many seconds, and names those it left out
+  --budget  starts no unit after so many seconds, nor a recorded one, but for the first in turn, that took longer
+            when it was recorded than what is left of them; and names those it left out
 """
 import argparse
 import concurrent.futures
@@ -219,9 +220,9 @@ def run_unit(unit, options, contracts, inlines, arguments):
     return result
 
 
-def run_in_time(started, unit, options, contracts, inlines, arguments):
-    """run_unit, or None when the time is up."""
-    if time.time() - started > arguments.budget:
+def run_in_time(started, taken, unit, options, contracts, inlines, arguments):
+    """run_unit, or None when the time is up, or would be by the seconds that the unit has taken."""
+    if time.time() - started + taken > arguments.budget:
         return None
     return run_unit(unit, options, contracts, inlines, arguments)
 
@@ -273,8 +274,11 @@ def main():
     recorded = unchanged(units, contracts, inlines) if arguments.record or arguments.changed else {}
     results, left = [], list(recorded) if arguments.changed else []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        jobs = {pool.submit(run_in_time, started, u, o, contracts, inlines, arguments): u
-                for u, o in in_turn(units, recorded) if u not in left}
+        turn = in_turn(units, recorded)
+        first = next((u for u, _ in turn if u in recorded), None)
+        jobs = {pool.submit(run_in_time, started, recorded[u]["seconds"] if u in recorded and u != first else 0, u, o,
+                            contracts, inlines, arguments): u
+                for u, o in turn if u not in left}
         for job in concurrent.futures.as_completed(jobs):
             result = job.result()
             if result is None:
