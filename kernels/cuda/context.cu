@@ -17,6 +17,7 @@ static phibal_status capturing_forbids(const char *what) {
 
 static phibal_status host_wait() {
   if (!cuda_on_host::capture_allows("waiting for the device")) return capturing_forbids("CUDA");
+  if (const int status = cuda_on_host::failing()) return (phibal_status)status;
   if (cuda_on_host::stream_wait()) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_IO, "CUDA copy: memory of the host was changed, or freed, "
                                             "before the stream had been waited for");
@@ -161,6 +162,7 @@ phibal_status phibal_cuda_result(const phibal_cuda *call) {
 #else
   phibal_status status = host_wait();
   if (status != PHIBAL_OK) return status;
+  const cuda_on_host::opened_memory now;
   failure = *call->failure;
 #endif
   return phibal_cuda_failure(failure);

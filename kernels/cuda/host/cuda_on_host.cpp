@@ -1,6 +1,7 @@
 /* The scheduler of a grid's fibers, and what it watches. */
 #include "cuda_on_host.h"
 #include "races.h"
+#include <phibal/status.h>
 #include <boost/context/fiber.hpp>
 #include <boost/context/preallocated.hpp>
 #include <cstdarg>
@@ -23,6 +24,7 @@
 namespace context = boost::context;
 
 int64_t cuda_on_host_started[5];
+int64_t cuda_on_host_fails = 0;
 size_t cuda_on_host_shared = 163 * 1024;
 
 namespace cuda_on_host {
@@ -338,6 +340,11 @@ const char *fault() {
 
 void fault_clear() {
   fault_text[0] = 0;
+}
+
+int failing() {
+  if (cuda_on_host_fails == 0 || --cuda_on_host_fails > 0) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO, "CUDA: an operation fails, as it was asked to");
 }
 
 int block_place() {

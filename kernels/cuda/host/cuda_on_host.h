@@ -57,6 +57,11 @@ struct dim3 {
    started, and copies to and from memory of the host that is not pinned; whoever counts may set
    them. */
 extern "C" int64_t cuda_on_host_started[5];
+/* The operation of a stream that fails, the n-th from now on, a wait among them; 0: none. */
+extern "C" int64_t cuda_on_host_fails;
+/* From then on, until it is called with 0, the host cannot reach memory of the device but by
+   operations: whoever takes one of its pointers for one of the host ends there. */
+extern "C" void cuda_on_host_close(int closed);
 /* Bytes of shared memory that a kernel can be allowed, static ones among them; tests set fewer. */
 extern "C" size_t cuda_on_host_shared;
 
@@ -114,8 +119,19 @@ graph *capture_end(void *stream);
 int graph_launch(const graph *g);
 void graph_destroy(graph *g);
 void record(const void *stream, std::function<int()> operation);
+/* While one lives, memory of the device can be read and written though a test has closed it. */
+struct opened_memory {
+  opened_memory();
+  ~opened_memory();
+  opened_memory(const opened_memory &) = delete;
+};
+/* Of each operation, before it is done: 0, or the status with which it fails, as a test has asked.
+ */
+int failing();
 /* An operation of the stream, now or where the graph is launched. */
 template <class F> int submit(const void *stream, F operation) {
+  if (const int status = failing()) return status;
+  const opened_memory now;
   if (!capturing(stream)) return operation();
   record(stream, operation);
   return 0;

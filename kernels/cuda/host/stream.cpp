@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <vector>
@@ -32,6 +33,8 @@ struct begun {
 };
 
 constexpr int NOT_YET = 0xa5;
+/* What new memory has: NaN in every type, and integers below 0. */
+constexpr int NEVER_WRITTEN = 0xff;
 
 thread_local std::vector<begun> to_device, on_their_way, to_host;
 
@@ -54,6 +57,22 @@ bool within(const std::map<const void *, size_t> &places, const void *p) {
   return (const char *)p < (const char *)after->first + after->second;
 }
 
+/* What lies before an allocation in the pages that are its own: as aligned as on a device, and not
+   more. */
+constexpr size_t ALIGNMENT = 256, PAGE_BYTES = 4096;
+size_t pages_of(size_t bytes) {
+  return (ALIGNMENT + bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+bool closed = false;
+int opened = 0;
+
+void protect(int how) {
+  std::lock_guard<std::mutex> lock(memory_lock);
+  for (const auto &m : memory())
+    mprotect((char *)const_cast<void *>(m.first) - ALIGNMENT, pages_of(m.second), how);
+}
+
 bool of_device(const void *p) {
   return within(memory(), p);
 }
@@ -68,6 +87,14 @@ bool unchanged(const begun &b) {
 }
 
 } // namespace
+
+opened_memory::opened_memory() {
+  if (closed && opened++ == 0) protect(PROT_READ | PROT_WRITE);
+}
+
+opened_memory::~opened_memory() {
+  if (closed && --opened == 0) protect(PROT_NONE);
+}
 
 struct graph {
   std::vector<std::function<int()>> operations;
@@ -137,6 +164,7 @@ void record(const void *p, std::function<int()> operation) {
 }
 
 int graph_launch(const graph *g) {
+  const opened_memory now;
   for (const auto &operation : g->operations)
     if (const int status = operation(); status != 0) return status;
   return 0;
@@ -148,6 +176,7 @@ void graph_destroy(graph *g) {
 
 void *host_allocate(size_t bytes) {
   void *p = malloc(bytes ? bytes : 1);
+  if (p) memset(p, NEVER_WRITTEN, bytes);
   std::lock_guard<std::mutex> lock(memory_lock);
   if (p) pinned_memory()[p] = bytes ? bytes : 1;
   return p;
@@ -165,20 +194,24 @@ bool pageable(const void *to, const void *from) {
 }
 
 void *device_allocate(size_t bytes) {
-  void *p = aligned_alloc(256, (bytes + 255) / 256 * 256);
+  const size_t all = pages_of(bytes);
+  auto *pages = (char *)aligned_alloc(PAGE_BYTES, all);
+  if (!pages) return nullptr;
+  memset(pages, NEVER_WRITTEN, all);
   std::lock_guard<std::mutex> lock(memory_lock);
-  if (p) memory()[p] = bytes ? bytes : 1;
-  return p;
+  memory()[pages + ALIGNMENT] = bytes ? bytes : 1;
+  return pages + ALIGNMENT;
 }
 
 void device_free(void *p) {
+  const opened_memory now;
   stream_next();
   std::lock_guard<std::mutex> lock(memory_lock);
-  memory().erase(p);
-  free(p);
+  if (memory().erase(p)) free((char *)p - ALIGNMENT);
 }
 
 void stream_next() {
+  const opened_memory now;
   for (begun &b : to_device) {
     const auto *first = (const unsigned char *)b.from;
     b.bytes.assign(first, first + b.size);
@@ -214,3 +247,9 @@ bool stream_wait() {
 }
 
 } // namespace cuda_on_host
+
+extern "C" void cuda_on_host_close(int to_be) {
+  if (to_be) cuda_on_host::closed = true;
+  cuda_on_host::protect(to_be ? PROT_NONE : PROT_READ | PROT_WRITE);
+  if (!to_be) cuda_on_host::closed = false;
+}

@@ -2,9 +2,11 @@
    fault has a twin that differs in the one line and passes. */
 #include "kernels/cuda/trainer.h"
 #include "kernels/cuda/vector.h"
+#include <cerrno>
 #include <criterion/criterion.h>
 #include <cstring>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static const phibal_cuda here = {nullptr, nullptr, 0, nullptr, 2, 0, nullptr, nullptr};
 
@@ -485,4 +487,49 @@ Test(cuda_on_host, what_no_graph_holds_is_refused_while_capturing) {
     if (captured_device) phibal_cuda_free(captured_device);
   }
   phibal_cuda_stream_destroy(&captured_call);
+}
+
+/* Whether the host can read a byte. */
+static bool readable(const void *p) {
+  int ends[2];
+  cr_assert_eq(pipe(ends), 0);
+  const bool read = write(ends[1], p, 1) == 1;
+  cr_assert(read || errno == EFAULT);
+  close(ends[0]);
+  close(ends[1]);
+  return read;
+}
+
+static __global__ void doubled(float *x) {
+  x[blockIdx.x * 100 + threadIdx.x] *= 2;
+}
+
+Test(cuda_on_host, memory_that_is_closed_is_reached_by_operations_alone) {
+  float x[3000] = {}, there[3000];
+  auto *p = (float *)phibal_cuda_allocate(sizeof x);
+  cr_expect_eq((uintptr_t)p % 256, 0);
+  for (int i = 0; i < 3000; i++) cr_expect(p[i] != p[i], "new memory has a number");
+  for (float &v : x) v = 1.5f;
+  cuda_on_host_close(1);
+  cr_expect(!readable(p) && !readable(p + 2999));
+  cr_expect_eq(phibal_cuda_copy(p, x, sizeof x, &here), PHIBAL_OK);
+  cr_expect_eq(RUN(doubled, 30, 100, p), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_copy(there, p, sizeof x, &here), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_wait(&here), PHIBAL_OK);
+  cr_expect(!readable(p));
+  cuda_on_host_close(0);
+  cr_expect(readable(p));
+  for (float v : there) cr_expect_eq(v, 3.0f);
+  phibal_cuda_free(p);
+}
+
+Test(cuda_on_host, an_operation_fails_where_a_test_asks) {
+  int x[2] = {1, 1};
+  cuda_on_host_fails = 2;
+  cr_expect_eq(phibal_cuda_zero(&x[0], sizeof x[0], &here), PHIBAL_OK);
+  expect_fault(phibal_cuda_zero(&x[1], sizeof x[1], &here), "as it was asked to");
+  cr_expect(x[0] == 0 && x[1] == 1 && cuda_on_host_fails == 0);
+  cuda_on_host_fails = 1;
+  expect_fault(phibal_cuda_wait(&here), "as it was asked to");
+  cr_expect_eq(phibal_cuda_wait(&here), PHIBAL_OK);
 }

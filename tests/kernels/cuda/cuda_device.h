@@ -69,6 +69,46 @@ struct device {
   }
 };
 
+/* The arrays of a call, all at multiples of 16 bytes but the one of a number, which begins one
+   element behind such a place. */
+struct places {
+  int beside, made = 0;
+  std::vector<std::vector<uint64_t>> memory;
+  std::vector<unsigned char *> begin;
+  std::vector<size_t> size;
+  explicit places(int n) : beside(n) {}
+  template <class T> T *put(const std::vector<T> &x) {
+    const size_t bytes = x.size() * sizeof(T);
+    memory.emplace_back((bytes + 31) / 8);
+    unsigned char *p = (unsigned char *)memory.back().data();
+    p += (16 - (uintptr_t)p % 16) % 16 + (made++ == beside ? sizeof(T) : 0);
+    if (bytes) memcpy(p, x.data(), bytes);
+    begin.push_back(p), size.push_back(bytes);
+    return (T *)p;
+  }
+  std::vector<unsigned char> contents() const {
+    std::vector<unsigned char> all;
+    for (size_t i = 0; i < begin.size(); i++) all.insert(all.end(), begin[i], begin[i] + size[i]);
+    return all;
+  }
+};
+
+/* `call(places &, const phibal_cuda *)`, once with all its arrays at such multiples, and once with
+   each of them beside: the arrays have the same contents afterwards, if the sums have one `order`.
+ */
+template <class F>
+static inline void with_each_beside(const char *name, size_t workspace, F call, bool order = true) {
+  std::vector<unsigned char> want;
+  for (int n = -1, count = 0; n < count; n++) {
+    device d(workspace);
+    places p(n);
+    cr_assert_eq(call(p, &d.call), PHIBAL_OK, "%s, array %d beside: %s", name, n,
+                 phibal_status_message());
+    if (n < 0) want = p.contents(), count = p.made;
+    cr_expect(!order || p.contents() == want, "%s, array %d beside: other results", name, n);
+  }
+}
+
 static inline void expect_failure(const device &d, phibal_status status, const char *text) {
   cr_expect_eq(phibal_cuda_result(&d.call), status);
   cr_expect(strstr(phibal_status_message(), text), "got '%s', wanted '%s'", phibal_status_message(),

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Faults planted in the CUDA kernels, one at a time: `phibal verify --backend host-cuda` must notice, or
 # where the operation reads SUITE/NAME, that unit test of the kernels. A file of moe/device is C, and its test that of
-# training on a device.
+# training on a device, which a kernel's fault may have too: its suites are device and device_balance.
 #   usage: cuda_faults.sh SOURCE_ROOT WORK_DIR PHIBAL OBJECTS_OF_THE_HOST_LIBRARY OBJECTS_OF_THE_TEST TEST_OF_A_DEVICE
 #     OBJECTS_OF_CUBLAS_TEST
 # with the compilers in CC and CXX, and in TEST_LINK and DEVICE_LINK what makes the tests of their objects. The file with the fault is compiled
@@ -40,6 +40,8 @@ while IFS='|' read -r name file source operation message edit; do
   ${CXX:-c++} -std=c++17 -x c++ -O0 -fPIC -ffp-contract=off -fsanitize=thread -fno-threadsafe-statics -D_GNU_SOURCE -I"$root/spec/include" \
     -I"$root/kernels/cuda/host" -I"$root/kernels/cuda/host/cublas" -iquote "$work" -iquote "$root" -c "$work/kernels/cuda/$source.cu" -o "$work/$source.o" 2>"$work/log" &&
     case $operation in
+    device*/*) ${CXX:-c++} -shared -o "$work/faulty.so" "$work/$source.o" \
+      $(find "$objects" -name '*.o' ! -name "*generated_$source.cpp.o") -lboost_context ;;
     */*) ${CXX:-c++} -o "$work/faulty" "$work/$source.o" \
       $(find "$of_test" -name '*.o' ! -name "*generated_$source.cpp.o") $TEST_LINK ;;
     *) ${CXX:-c++} -shared -o "$work/faulty.so" "$work/$source.o" \
@@ -52,8 +54,10 @@ while IFS='|' read -r name file source operation message edit; do
     tail -n 3 "$work/log"
     continue
   fi
-  case $operation in
-  */*) ASAN_OPTIONS=detect_leaks=0 "$work/faulty" -j1 --fail-fast --filter "$operation" ;;
+  case $path:$operation in
+  *.cu:device*/* | *.h:device*/*)
+    PHIBAL_CUDA_LIBRARY=$work/faulty.so "${device_objects%.p}" -j1 --fail-fast --filter "$operation" ;;
+  *:*/*) ASAN_OPTIONS=detect_leaks=0 "$work/faulty" -j1 --fail-fast --filter "$operation" ;;
   *) PHIBAL_CUDA_LIBRARY=$work/faulty.so "$phibal" verify --backend host-cuda --op "$operation" --cases 60 --first-failure ;;
   esac >"$work/log" 2>&1
   if [ $? -eq 1 ] && grep -q -- "$message" "$work/log"; then
@@ -270,5 +274,43 @@ sizes of transposed matrices|products_cublas.cu|products_cublas|products_cublas/
 gradients always added to|products_cublas.cu|products_cublas|products_cublas/ragged|is not|s/l->scalars + (types.beta != 0.0f ? 1 : 0)/l->scalars + 1/
 versions that spoil results|products_cublas.cu|products_cublas|products_cublas/ragged|version 130700|s/version >= 130700 && version < 130801/version >= 130701 \&\& version < 130801/
 events that are not destroyed|products_cublas.cu|products_cublas|products_cublas/failures*|are left|/if (l->done\[s\]) cudaEventDestroy/d
+result of a combination that is not aligned|combine.cu|combine|cuda_kernels/rows_that*|misaligned vector|s/aligned16(a.in) \&\& aligned16(a.out)/aligned16(a.in)/
+gradient of a combination that is not aligned|combine.cu|combine|cuda_kernels/rows_that*|misaligned vector|s/ \&\& aligned16(y_gradient)//
+factor of an activation that is not aligned|activation.cu|activation|cuda_kernels/rows_that*|misaligned vector|s/aligned16(s.b) \&\&//
+routes' rows that are not aligned|activation.cu|activation|cuda_kernels/rows_that*|misaligned vector|s/aligned16(a) \&\& aligned16(b) \&\& aligned16(h_gradient)/aligned16(a) \&\& aligned16(b)/
+norm's weights that are not aligned|norm.cu|norm|cuda_trainer/arrays*|misaligned vector|s/aligned16(x_gradient) \&\& aligned16(weight)/aligned16(x_gradient)/
+table of angles that is not aligned|rope.cu|rope|cuda_trainer/arrays*|misaligned vector|s/ \&\& aligned16(cosine)//
+gradient of embeddings that is not aligned|embedding.cu|embedding|cuda_trainer/arrays*|misaligned vector|s/ \&\& aligned16(weight_gradient)//
+copy in bfloat16 that is not aligned|optimizer.cu|optimizer|cuda_trainer/arrays*|misaligned vector|s/ \&\& (uintptr_t)narrow % 8 == 0//
+logits that are not aligned|cross_entropy.cu|cross_entropy|cuda_trainer/arrays*|misaligned vector|s/ \&\& aligned16(logits)//
+source of a row in 32 bits|combine.cu|combine|cuda_kernels/rows_beyond*|FAIL|s/__ldg(a.row + n) \/ a.active \* a.width/(int32_t)(__ldg(a.row + n) \/ a.active * a.width)/
+row of a route in 32 bits|combine.cu|combine|cuda_kernels/rows_beyond*|FAIL|s/(const S \*)a.in + n \* a.width + j/(const S *)a.in + (int32_t)(n * a.width) + j/
+identity's row in 32 bits|zero_experts.cu|zero_experts|cuda_kernels/ident*|FAIL|s/const int64_t i = t \* a.width + j;/const int32_t i = (int32_t)(t * a.width + j);/
+strides of a norm in 32 bits|norm.cu|norm|cuda_trainer/strides*|FAIL|s/int64_t x_stride, y_stride, gradient_stride/int32_t x_stride, y_stride, gradient_stride/
+required bias's place in 32 bits|quantile.cu|quantile|cuda_trainer/strides*|FAIL|s/a.required\[e \* a.stride + first + of\]/a.required[(int32_t)(e * a.stride + first + of)]/
+token's embedding in 32 bits|embedding.cu|embedding|cuda_trainer/strides*|FAIL|s/(token < 0 ? 0 : (int64_t)token \* a.width)/(token < 0 ? 0 : (int32_t)(token * a.width))/
+stretches beyond a warp's not added|permutation.cu|permutation|cuda_kernels/permutation*|FAIL|s/sum += __shfl_sync(ALL_LANES, through\[i\], WARP - 1);/sum += i == 0 ? __shfl_sync(ALL_LANES, through[i], WARP - 1) : 0;/
+stretches beyond four warps' left out|permutation.cu|permutation|cuda_kernels/permutation*|FAIL|s/first - lane < a.stretches; first += AHEAD/first < AHEAD * WARP; first += AHEAD/
+refusal cleared after some have refused|capacity.cu|capacity|cuda_kernels/capacity*|which nothing wrote|/refused\[0\] = 0;/,/int32_t bad/s/__syncthreads();//
+refusal read before all have refused|capacity.cu|capacity|cuda_kernels/capacity*|race|/if (bad) shared_add/,/const bool stop/s/__syncthreads();//
+equal gates of a chunk counted from 0|capacity.cu|capacity|cuda_kernels/capacity*|case 1|s/equals += all;/equals = all;/
+place of a failure in 32 bits|device.h|optimizer|cuda_trainer/optimizer*|FAIL|s/(device_sum)place << 16/(device_sum)((int32_t)place << 16)/
+failure of the first of three launches|permutation.cu|permutation|device_balance/no_failure*|FAIL|s/if (status == PHIBAL_OK) status = launch(name, scan_kernel/status = launch(name, scan_kernel/
+failure of the shares of a norm's gradient|norm.cu|norm|device_balance/no_failure*|FAIL|s/if (status == PHIBAL_OK) status = launch(name, norm_shares_kernel/status = launch(name, norm_shares_kernel/
+failure of attention's softmax|attention.cu|attention|device_balance/no_failure*|FAIL|s/^    if (status == PHIBAL_OK) status = softmax(at, softmax_kernel<float>/    if (status == PHIBAL_OK) softmax(at, softmax_kernel<float>/
+failure of an addition|moe/device/device_ffn.c|device|device_balance/no_failure*|FAIL|s/RUN(l->add(tokens \* d->model.config.width, d->rows, branch, out, &d->call));/l->add(tokens * d->model.config.width, d->rows, branch, out, \&d->call);/
+workspace that is not 0 at first|moe/device/device_memory.c|device|device/every*|FAIL|s/RUN(check_call(d, l->zero(d->zeroed.workspace, zeroed, &d->call)));//
+state that is not 0 at first|moe/device/device_memory.c|device|device_balance/quantile|FAIL|s/RUN(check_call(d, l->zero(d->memory\[0\], state.used, &d->call)));//
+inputs of a step that is given up|moe/device/device.c|device|device/a_step_that*|FAIL|s/if (!d->waited) status = wait_for(d);//
+routes taken from a call of as many sequences|moe/device/device.c|device|device/selections*|FAIL|s/model_take_routes(d->host, i, in->batch,/model_take_routes(d->host, i, m->batch,/
+routes taken at the places of a full call|moe/device/device.c|device|device/selections*|FAIL|/^static void keep_routes/,/^}/s/(int64_t)in->batch \* m/(int64_t)m->batch * m/
+a pointer of the device's for the host's|moe/device/device.c|device|device/the_hosts*|FAIL|s/const float \*all = come(d, d->losses);/const float *all = d->losses;/
+failures read where they lie|moe/device/device.c|device|device/the_hosts*|FAIL|s/const uint64_t \*failures = come(d, d->failures);/const uint64_t *failures = d->failures;/
+head's second block over the first|moe/device/device.c|device|device/head*|FAIL|s/d->calls > 0 || first > 0/d->calls > 0/
+recomputed layers without factors|moe/device/device_ffn.c|device|device_balance/experts*|other weights|s/on->row, experts_gates(d, layer),$/on->row, c->recompute ? on->gates : experts_gates(d, layer),/
+shared experts not made again|moe/device/device_ffn.c|device|device_balance/experts*|gradient of|s/if (!w->shared_gate) return status;/if (w->router) return status;/
+factors' gradient of one call in bfloat16|moe/device/device_ffn.c|device|device_balance/experts*|gradient of|s/RUN(l->add(c->experts, PHIBAL_ROWS_F32, d->factor/if (d->rows == PHIBAL_ROWS_F32 || d->calls == 0) &/
+no floor's gradient in bfloat16|moe/device/device_ffn.c|device|device_balance/gates*|gradient of|/gate_floor_backward/!s/if (c->gate_floor > 0)/if (c->gate_floor > 0 \&\& d->rows == PHIBAL_ROWS_F32)/
+no floor's gradient where layers are recomputed|moe/device/device_ffn.c|device|device_balance/gates*|gradient of|s/if (c->gate_floor > 0)/if (c->gate_floor > 0 \&\& !c->recompute)/
 LIST
 [ $failed -eq 0 ]

@@ -10,6 +10,7 @@ extern "C" {
 #include "kernels/cuda/trainer.h"
 #include <cmath>
 #include <cstdlib>
+#include <sys/mman.h>
 
 static constexpr uint64_t SEED = 77;
 
@@ -352,7 +353,7 @@ Test(cuda_kernels, a_given_selection_is_of_different_experts) {
 Test(cuda_kernels, permutation_has_the_cpus_rows_for_any_launch) {
   static const int experts_counts[] = {1, 7, 40, 1024};
   for (int E : experts_counts) {
-    const int64_t T = 700;
+    const int64_t T = E == 40 ? 8300 : 700; /* up to 320 stretches, or 32 */
     const int k = E < 5 ? 1 : 5;
     random_stream r = random_start(SEED, 2, (uint64_t)E);
     std::vector<int32_t> experts((size_t)(T * k));
@@ -362,12 +363,12 @@ Test(cuda_kernels, permutation_has_the_cpus_rows_for_any_launch) {
         phibal_permutation(T, k, E, experts.data(), offsets.data(), source.data(), row.data()),
         PHIBAL_OK);
     source.resize((size_t)offsets[(size_t)E]);
-    for (int blocks = 1; blocks <= 4; blocks++) {
+    for (int blocks : {1, 2, 3, 4, 7, 40}) {
       phibal_cuda shape = {};
-      shape.multiprocessors = 8;
+      shape.multiprocessors = 20;
       shape.most_blocks = blocks;
       zeroed_device d(phibal_cuda_permutation_workspace(T, k, E, &shape), blocks);
-      d.call.multiprocessors = 8;
+      d.call.multiprocessors = 20;
       memset(d.workspace.data(), 0x5a, d.workspace.size() * 8);
       std::vector<int64_t> offsets2((size_t)E + 1), source2(experts.size()), row2(experts.size());
       cr_assert_eq(phibal_cuda_permutation(T, k, E, experts.data(), offsets2.data(), source2.data(),
@@ -585,6 +586,181 @@ Test(cuda_kernels, activations_of_bfloat16_are_the_cores) {
       cr_assert_eq(da[i], half_of(gradient * up * of.derivative), "dL/da of %a",
                    (double)wide(a[i]));
       cr_assert_eq(db[i], half_of(gradient * of.value), "dL/db of %a", (double)wide(a[i]));
+    }
+  }
+}
+
+/* Arrays that begin where no vector of 16 bytes may, one at a time, of kernels that take vectors
+   where all of them allow it. Widths that go by eight. */
+template <class S> static void rows_beside(phibal_rows type) {
+  const int64_t T = 6, d = 8;
+  const int32_t k = 2;
+  const size_t slots = (size_t)(T * k), n = slots * (size_t)d;
+  const std::vector<S> x(n, (S)1), y(n, (S)2), z(n, (S)0x3f80);
+  std::vector<int64_t> row(slots);
+  for (size_t i = 0; i < slots; i++) row[i] = (int64_t)(slots - 1 - i);
+  random_stream r = random_start(SEED, 20, 0);
+  const floats sums = numbers(&r, (size_t)(T * d)), gates = numbers(&r, slots);
+  with_each_beside("gather", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_gather(T, k, d, type, p.put(row), p.put(x), p.put(y), call);
+  });
+  with_each_beside("gather backward", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_gather_backward(T, k, d, type, p.put(row), p.put(x), p.put(sums), call);
+  });
+  with_each_beside("combine", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_combine(T, k, d, type, p.put(row), p.put(gates), p.put(x), p.put(sums),
+                               call);
+  });
+  with_each_beside("combine backward", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_combine_backward(T, k, d, type, p.put(row), p.put(gates), p.put(x),
+                                        p.put(sums), p.put(y), p.put(gates), call);
+  });
+  with_each_beside("activation", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_activate(PHIBAL_ACTIVATION_SILU, type, (int64_t)n, p.put(x), p.put(y),
+                                p.put(z), call);
+  });
+  with_each_beside("activation backward", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_activate_backward(PHIBAL_ACTIVATION_SILU, type, (int64_t)n, p.put(x),
+                                         p.put(y), p.put(z), call);
+  });
+  for (bool routed : {false, true})
+    with_each_beside("activation backward, recomputed", 0, [&](places &p, const phibal_cuda *call) {
+      const phibal_cuda_routes routes = {T, k, p.put(row), p.put(gates), p.put(gates)};
+      return phibal_cuda_activate_backward_recompute(PHIBAL_ACTIVATION_SILU, type, (int64_t)slots,
+                                                     d, routed ? &routes : nullptr, p.put(x),
+                                                     p.put(y), p.put(z), call);
+    });
+  with_each_beside("addition", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_add(T * d, type, p.put(x), p.put(sums), call);
+  });
+}
+
+Test(cuda_kernels, rows_that_begin_beside_a_vectors_place) {
+  rows_beside<float>(PHIBAL_ROWS_F32);
+  rows_beside<uint16_t>(PHIBAL_ROWS_BF16);
+}
+
+namespace {
+/* Room for so many bytes, of which there are those that are touched. */
+struct sparse {
+  size_t bytes;
+  void *p;
+  explicit sparse(size_t n)
+      : bytes(n), p(mmap(nullptr, n, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    if (p == MAP_FAILED) cr_skip_test("no %zu bytes of addresses", n);
+  }
+  sparse(const sparse &) = delete;
+  ~sparse() {
+    munmap(p, bytes);
+  }
+  template <class T> T *at(int64_t i) const {
+    return (T *)p + i;
+  }
+};
+} // namespace
+
+/* Rows whose first number is beyond the 2^32nd of their array: the results are those of rows at the
+   array's beginning. */
+template <class S> static void far_rows(phibal_rows type) {
+  const int64_t d = 8, far = ((int64_t)1 << 32) / d + 5;
+  const size_t n = (size_t)d;
+  random_stream r = random_start(SEED, 21, 0);
+  const floats drawn = numbers(&r, n), sums = numbers(&r, n), gates = {0.5f, 0.25f};
+  std::vector<S> x(n);
+  for (size_t i = 0; i < n; i++) x[i] = sizeof(S) == 2 ? (S)half_of(drawn[i]) : (S)drawn[i];
+  sparse in((size_t)(far + 1) * n * sizeof(S)), out(in.bytes), third(in.bytes);
+  std::vector<unsigned char> results[2];
+  for (int beyond = 0; beyond < 2; beyond++) {
+    const int64_t at = beyond ? far : 1, row[] = {-1, at}, source[] = {2 * at + 1};
+    S *const from = in.at<S>(at * d), *const to = out.at<S>(at * d), *b = third.at<S>(at * d);
+    std::vector<unsigned char> &result = results[beyond];
+    const auto keep = [&](const void *p, size_t bytes) {
+      result.insert(result.end(), (const unsigned char *)p, (const unsigned char *)p + bytes);
+    };
+    memcpy(from, x.data(), n * sizeof(S));
+    memcpy(b, x.data(), n * sizeof(S));
+    device c(0);
+    std::vector<S> gathered(n);
+    floats y = sums, z = sums, gate_gradient(2);
+    OK(phibal_cuda_gather(1, 2, d, type, source, in.p, gathered.data(), &c.call));
+    OK(phibal_cuda_gather_backward(1, 2, d, type, row, in.p, y.data(), &c.call));
+    OK(phibal_cuda_combine(1, 2, d, type, row, gates.data(), in.p, z.data(), &c.call));
+    OK(phibal_cuda_combine_backward(1, 2, d, type, row, gates.data(), in.p, sums.data(), out.p,
+                                    gate_gradient.data(), &c.call));
+    keep(gathered.data(), n * sizeof(S));
+    keep(y.data(), n * 4), keep(z.data(), n * 4);
+    keep(to, n * sizeof(S)), keep(gate_gradient.data(), 8);
+    const phibal_cuda_routes routes = {1, 2, row, gates.data(), gate_gradient.data()};
+    OK(phibal_cuda_activate_backward_recompute(PHIBAL_ACTIVATION_SILU, type, at + 1, d, &routes,
+                                               in.p, third.p, out.p, &c.call));
+    keep(from, n * sizeof(S)), keep(to, n * sizeof(S)), keep(b, n * sizeof(S));
+    keep(gate_gradient.data(), 8);
+    cr_expect(gathered == x && gate_gradient[1] != 0 && y != sums && z != sums);
+  }
+  cr_expect(results[0] == results[1], "rows far behind the first, of %d bytes", (int)sizeof(S));
+}
+
+Test(cuda_kernels, rows_beyond_32_bits) {
+  far_rows<float>(PHIBAL_ROWS_F32);
+  far_rows<uint16_t>(PHIBAL_ROWS_BF16);
+}
+
+/* An identity of a late token, whose row begins beyond the 2^31st number. */
+Test(cuda_kernels, identities_beyond_32_bits) {
+  const int64_t width = (int64_t)1 << 18, T = ((int64_t)1 << 31) / width + 2;
+  sparse x((size_t)(T * width) * 4), y(x.bytes);
+  std::vector<int32_t> experts((size_t)T, 0);
+  const floats gates((size_t)T, 2.0f);
+  experts.back() = 1;
+  float *const last = x.at<float>((T - 1) * width);
+  last[0] = 3.0f, last[width - 1] = 4.0f;
+  device c(0);
+  OK(phibal_cuda_zero_experts(PHIBAL_ZERO_IDENTITY, T, 1, 2, 1, width, experts.data(), gates.data(),
+                              x.at<float>(0), y.at<float>(0), &c.call));
+  OK(phibal_cuda_result(&c.call));
+  const float *const to = y.at<float>((T - 1) * width);
+  cr_expect(to[0] == 6.0f && to[width - 1] == 8.0f && *y.at<float>(0) == 0.0f);
+}
+
+/* More rows of an expert than a block has threads. Gates that are equal, some of them kept,
+   before and beside larger ones; an expert with a bad gate, or a row that is no route, is named,
+   and the others are done. */
+Test(cuda_kernels, capacity_by_gates_of_many_rows) {
+  const int64_t T = 2400, limit = 40;
+  const int32_t E = 3, k = 1;
+  std::vector<int32_t> experts((size_t)T), kept((size_t)T), want((size_t)T);
+  for (size_t t = 0; t < experts.size(); t++) experts[t] = (int32_t)t % E;
+  std::vector<int64_t> offsets((size_t)E + 1), source((size_t)T), row((size_t)T);
+  OK(phibal_permutation(T, k, E, experts.data(), offsets.data(), source.data(), row.data()));
+  enum { GOOD, EQUAL, BAD_GATE, BAD_ROW, CASES };
+  random_stream r = random_start(SEED, 22, 0);
+  for (int what = 0; what < CASES; what++) {
+    floats gates = numbers(&r, (size_t)T);
+    for (size_t t = 0; t < gates.size() && what == EQUAL; t++)
+      gates[t] = t < 3 * 15                 ? 0.25f
+                 : t < 3 * 600              ? 0.125f
+                 : t / 3 % 2 && t < 3 * 640 ? 0.5f
+                                            : 0.25f;
+    OK(phibal_capacity(PHIBAL_CAPACITY_GATE, T, k, E, limit, offsets.data(), source.data(),
+                       gates.data(), want.data(), nullptr));
+    std::vector<int64_t> from = source;
+    for (size_t t : {1, 400, 700}) /* of several warps */
+      if (what == BAD_GATE) gates[t] = NAN;
+    if (what == BAD_ROW) from[(size_t)offsets[1] + 70] = T;
+    for (int blocks = 1; blocks < 4; blocks++) {
+      device d(0, blocks);
+      OK(phibal_cuda_capacity(PHIBAL_CAPACITY_GATE, T, k, E, limit, offsets.data(), from.data(),
+                              gates.data(), kept.data(), nullptr, &d.call));
+      if (what == BAD_GATE)
+        expect_failure(d, PHIBAL_ERROR_NONFINITE, "a gate of expert 1");
+      else if (what == BAD_ROW)
+        expect_failure(d, PHIBAL_ERROR_ARGUMENT, "a row of expert 1");
+      else
+        OK(phibal_cuda_result(&d.call));
+      for (size_t t = 0; t < kept.size(); t++)
+        cr_assert_eq(kept[t], what >= BAD_GATE && experts[t] == 1 ? -1 : want[t],
+                     "case %d, route %zu", what, t);
     }
   }
 }

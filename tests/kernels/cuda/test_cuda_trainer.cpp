@@ -13,6 +13,7 @@ extern "C" {
 #include "cuda_device.h"
 #include <cmath>
 #include <phibal/quantile.h>
+#include <sys/mman.h>
 
 extern "C" size_t cuda_on_host_shared; /* cuda_on_host.h */
 
@@ -693,4 +694,152 @@ Test(cuda_trainer, optimizer_norm_of_many_sums) {
                                     indexed ? index.data() : nullptr, &norm, &d.call));
     cr_expect_eq(norm, std::sqrt(sum));
   }
+}
+
+/* As rows_that_begin_beside_a_vectors_place of test_cuda_kernels.cpp. */
+template <class S> static void beside_of_type(phibal_rows type) {
+  const int64_t rows = 4;
+  const int32_t n = 8;
+  const size_t size = (size_t)(rows * n);
+  random_stream r = random_start(SEED, 30, 0);
+  const floats drawn = numbers(&r, size), w = numbers(&r, (size_t)n), inverse((size_t)rows, 0.5f);
+  std::vector<S> x(size), y(size);
+  for (size_t i = 0; i < size; i++) {
+    x[i] = sizeof(S) == 2 ? (S)half_of(drawn[i]) : (S)drawn[i];
+    y[i] = x[size / 2 > i ? i + size / 2 : i];
+  }
+  const halves narrow_x(size);
+  const phibal_cuda_norm norm = {rows, 1, n, 1e-6f, type};
+  with_each_beside("RMSNorm", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_norm_forward(&norm, p.put(x), n, p.put(w), type, p.put(y), n, p.put(inverse),
+                                    call);
+  });
+  if (type == PHIBAL_ROWS_F32) {
+    with_each_beside("RMSNorm, rounded", 0, [&](places &p, const phibal_cuda *call) {
+      return phibal_cuda_norm_forward(&norm, p.put(drawn), n, p.put(w), PHIBAL_ROWS_BF16,
+                                      p.put(narrow_x), n, p.put(inverse), call);
+    });
+    with_each_beside("RMSNorm, both", 0, [&](places &p, const phibal_cuda *call) {
+      return phibal_cuda_norm_forward_both(&norm, p.put(drawn), n, p.put(w), p.put(drawn),
+                                           p.put(narrow_x), n, p.put(inverse), call);
+    });
+  }
+  for (int add = 0; add < 2; add++)
+    with_each_beside("RMSNorm backward", phibal_cuda_norm_backward_workspace(&norm),
+                     [&](places &p, const phibal_cuda *call) {
+                       return phibal_cuda_norm_backward(&norm, p.put(x), n, p.put(w),
+                                                        p.put(inverse), p.put(y), n, add, p.put(x),
+                                                        n, p.put(w), call);
+                     });
+  const phibal_cuda_rope_shape rope = {rows, 2, 1, n, n, n, false, type};
+  with_each_beside("RoPE", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_rope(&rope, p.put(w), p.put(w), 1.0f, p.put(x), call);
+  });
+  const phibal_cuda_loss loss = {rows, n, 0, type, 1, 0.5};
+  const std::vector<int32_t> targets = {3, -1, 0, 7};
+  const std::vector<double> row_loss((size_t)rows);
+  with_each_beside(
+      "cross-entropy", 0,
+      [&](places &p, const phibal_cuda *call) {
+        static double sum;
+        static int64_t correct, counted;
+        return phibal_cuda_cross_entropy(&loss, p.put(targets), p.put(x), p.put(row_loss), &sum,
+                                         &correct, &counted, call);
+      },
+      false);
+}
+
+Test(cuda_trainer, arrays_that_begin_beside_a_vectors_place) {
+  beside_of_type<float>(PHIBAL_ROWS_F32);
+  beside_of_type<uint16_t>(PHIBAL_ROWS_BF16);
+  random_stream r = random_start(SEED, 31, 0);
+  const floats x = numbers(&r, 32), w = numbers(&r, 32);
+  const halves narrow_w(32);
+  const std::vector<int32_t> tokens = {2, 0, -1, 2};
+  const std::vector<int64_t> ends = {32};
+  const std::vector<uint8_t> decays = {1};
+  with_each_beside("embedding", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_embedding_forward(4, 8, p.put(tokens), 0.5f, p.put(w), p.put(x), call);
+  });
+  with_each_beside("embedding backward", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_embedding_backward(4, 8, p.put(tokens), 0.5f, p.put(x), p.put(w), call);
+  });
+  with_each_beside("conversion", 0, [&](places &p, const phibal_cuda *call) {
+    return phibal_cuda_narrow(32, p.put(x), p.put(narrow_w), call);
+  });
+  phibal_cuda_adamw step = {};
+  step.parameters = 32, step.segments = 1, step.end = ends.data(), step.decays = decays.data();
+  step.lr = 0.1, step.beta1 = 0.9, step.beta2 = 0.95, step.epsilon = 1e-8;
+  step.first_scale = step.second_scale = 1.5;
+  for (bool narrow_too : {false, true})
+    with_each_beside("AdamW", 0, [&](places &p, const phibal_cuda *call) {
+      return phibal_cuda_adamw_update(&step, nullptr, p.put(x), p.put(w), p.put(floats(32, 0.5f)),
+                                      p.put(w), narrow_too ? p.put(narrow_w) : nullptr, call);
+    });
+}
+
+/* Rows 2^31 numbers and more apart, of which there is what is touched: the results are those of
+   neighbours. */
+Test(cuda_trainer, strides_beyond_32_bits) {
+  enum { MEMORIES = 4 };
+  const int64_t far = ((int64_t)1 << 31) + 8;
+  const size_t bytes = (size_t)(2 * far + 64) * sizeof(float);
+  float *m[MEMORIES];
+  for (float *&p : m) {
+    p = (float *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if ((void *)p == MAP_FAILED) cr_skip_test("no %zu bytes of addresses", bytes);
+  }
+  floats results[2];
+  for (int i = 0; i < 2; i++) {
+    const int64_t stride = i ? far : 8;
+    const auto row = [&](float *p, int64_t n) { return p + n * stride; };
+    random_stream r = random_start(SEED, 32, 0);
+    const floats w = numbers(&r, 8);
+    floats inverse(3), dw(8);
+    const auto keep = [&](float *p) {
+      for (int64_t n = 0; n < 3; n++) results[i].insert(results[i].end(), row(p, n), row(p, n) + 8);
+    };
+    for (float *p : m) memset(p, 0, 3 * 8 * sizeof *p); /* of the neighbours */
+    for (int j = 0; j < MEMORIES; j++)
+      for (int64_t n = 0; n < 3; n++) {
+        const floats x = numbers(&r, 8);
+        memcpy(row(m[j], n), x.data(), 32);
+      }
+    const phibal_cuda_norm norm = {3, 1, 8, 1e-6f, PHIBAL_ROWS_F32};
+    device d(phibal_cuda_norm_backward_workspace(&norm));
+    OK(phibal_cuda_norm_forward(&norm, m[0], stride, w.data(), PHIBAL_ROWS_F32, m[1], stride,
+                                inverse.data(), &d.call));
+    OK(phibal_cuda_norm_backward(&norm, m[0], stride, w.data(), inverse.data(), m[1], stride, 0,
+                                 m[2], stride, dw.data(), &d.call));
+    const phibal_cuda_rope_shape rope = {3, 3, 1, 4, 4, stride, false, PHIBAL_ROWS_F32};
+    OK(phibal_cuda_rope(&rope, w.data(), w.data() + 2, 1.0f, m[3], &d.call));
+    keep(m[1]), keep(m[2]), keep(m[3]);
+    results[i].insert(results[i].end(), dw.begin(), dw.end());
+    const phibal_router router = {3, 1, PHIBAL_GATE_TOPK_SOFTMAX, 1};
+    const floats logits = numbers(&r, 6);
+    OK(phibal_cuda_quantile_required(&router, 2, logits.data(), nullptr, nullptr, stride, m[0],
+                                     &d.call));
+    floats quantile(3), of_rounds(3), range = {-20, 20};
+    OK(phibal_cuda_quantile(3, 2, stride, m[0], 2, quantile.data(), &d.call));
+    std::vector<int32_t> low(3), high(3);
+    std::vector<uint64_t> counts(3 * PHIBAL_CUDA_QUANTILE_BOUNDS), bins(15);
+    for (int32_t round = 0; round <= PHIBAL_CUDA_QUANTILE_ROUNDS; round++)
+      OK(phibal_cuda_quantile_round(round, 3, 2, stride, m[0], 2, low.data(), high.data(),
+                                    counts.data(), of_rounds.data(), &d.call));
+    cr_expect(same(quantile, of_rounds));
+    OK(phibal_cuda_quantile_histogram(3, 2, stride, m[0], range.data(), 5, bins.data(), &d.call));
+    for (uint64_t n : bins) results[i].push_back((float)n);
+    keep(m[0]);
+    results[i].insert(results[i].end(), quantile.begin(), quantile.end());
+    const std::vector<int32_t> tokens = {i ? (int32_t)(2 * far / 8) : 2, -1};
+    floats x(16);
+    OK(phibal_cuda_embedding_forward(2, 8, tokens.data(), 0.5f, m[1], x.data(), &d.call));
+    OK(phibal_cuda_embedding_backward(2, 8, tokens.data(), 0.5f, x.data(), m[2], &d.call));
+    results[i].insert(results[i].end(), x.begin(), x.begin() + 8);
+    keep(m[2]);
+    OK(phibal_cuda_result(&d.call));
+  }
+  cr_expect(same(results[0], results[1]), "strides beyond 32 bits");
+  for (float *p : m) munmap(p, bytes);
 }

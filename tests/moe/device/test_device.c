@@ -8,6 +8,7 @@
 #include "moe/model/norm.h"
 #include "trained_models.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 
 enum { BATCH = 2, CALLS = 2, LENGTH = 16, TOKENS = BATCH * LENGTH, V = 61, D = 24, E = 5, K = 2 };
@@ -415,29 +416,33 @@ Test(device, trains_in_bfloat16_as_in_binary32) {
   finish(&t);
 }
 
-/* Logits exist for 256 rows at a time: two blocks in one call, or one in each of two, whose rows
+/* Logits exist for 2048 rows at a time: two blocks in one call, or one in each of two, whose rows
    the head's gradient adds up in one order. */
 Test(device, head_of_two_blocks_in_bfloat16) {
-  enum { MANY = 8200, S = 160 };
+  enum { MANY = 57, S = 1056, LENGTH_OF_MANY = 32, PARTS = S / LENGTH_OF_MANY };
   model_config wide = shape;
   wide.vocabulary = MANY;
   wide.width = 8;
   wide.layers = 1;
   wide.heads = wide.key_value_heads = 1;
-  wide.sequence = S;
+  wide.sequence = LENGTH_OF_MANY;
   wide.dense_layers = 0;
   static int32_t words[2 * S], next[2 * S];
   for (int i = 0; i < 2 * S; i++) words[i] = i * 97 % MANY, next[i] = (i + 1) * 97 % MANY;
   const model_batch batch = model_batch_count(2 * S, words, next);
   training whole, parts;
-  start_with(&wide, 2, 1, "host-cuda", PRECISION_BFLOAT16, &whole);
-  start_with(&wide, 1, 2, "host-cuda", PRECISION_BFLOAT16, &parts);
+  start_with(&wide, 2 * PARTS, 1, "host-cuda", PRECISION_BFLOAT16, &whole);
+  start_with(&wide, PARTS, 2, "host-cuda", PRECISION_BFLOAT16, &parts);
+  const head_shape of_whole = {2 * S, wide.width, MANY, wide.logit_softcap},
+                   of_part = {S, wide.width, MANY, wide.logit_softcap};
+  cr_assert(model_head_block(&whole.device->model, &of_whole) < 2 * S);
+  cr_assert(model_head_block(&parts.device->model, &of_part) == S);
   cr_assert_eq(device_step_begin(whole.device, batch), PHIBAL_OK);
   cr_assert_eq(device_step_begin(parts.device, batch), PHIBAL_OK);
-  cr_assert_eq(device_forward_backward(whole.device, 2, words, next), PHIBAL_OK, "%s",
+  cr_assert_eq(device_forward_backward(whole.device, 2 * PARTS, words, next), PHIBAL_OK, "%s",
                phibal_status_message());
   for (int call = 0; call < 2; call++) {
-    cr_assert_eq(device_forward_backward(parts.device, 1, words + call * S, next + call * S),
+    cr_assert_eq(device_forward_backward(parts.device, PARTS, words + call * S, next + call * S),
                  PHIBAL_OK);
     cr_assert_eq(memcmp(parts.device->model.scratch.row_loss,
                         whole.device->model.scratch.row_loss + call * S, S * sizeof(double)),
@@ -549,6 +554,53 @@ Test(device, a_step_is_a_graph) {
   }
 }
 
+/* The host takes no pointer of the device's for its own: two steps where it cannot reach memory of
+   the device but by copies. */
+Test(device, the_hosts_code_leaves_the_devices_memory_alone) {
+  for (int half = 0; half < 2; half++) {
+    const model_batch batch = make_batch();
+    training t;
+    start("host-cuda", half ? PRECISION_BFLOAT16 : PRECISION_BINARY32, &t);
+    void (*close)(int);
+    *(void **)&close = dlsym(t.device->library.handle, "cuda_on_host_close");
+    cr_assert_not_null((void *)close);
+    close(1);
+    for (int step = 0; step < 2; step++) {
+      model_losses losses;
+      double norm;
+      begin_and_calls(t.device, batch);
+      cr_assert_eq(device_step_finish(t.device, rate, &losses, &norm), PHIBAL_OK, "%s",
+                   phibal_status_message());
+    }
+    cr_assert_eq(device_fetch(t.device), PHIBAL_OK);
+    close(0);
+    finish(&t);
+  }
+}
+
+/* A step that is given up in the middle, its calls still on their way, and then another one: as if
+   only that had been. */
+Test(device, a_step_that_is_given_up_leaves_nothing) {
+  training twice, once;
+  model_losses losses, losses2;
+  double norm, norm2;
+  start_aligned(&twice, true, 0);
+  start_aligned(&once, true, 0);
+  begin_and_calls(twice.device, make_batch());
+  const model_batch batch = make_batch();
+  for (int i = 0; i < CALLS * TOKENS; i++)
+    if (tokens[i] >= 0) tokens[i] = (tokens[i] + 11 * i + 1) % V;
+  begin_and_calls(twice.device, batch);
+  cr_assert_eq(device_step_finish(twice.device, rate, &losses, &norm), PHIBAL_OK, "%s",
+               phibal_status_message());
+  begin_and_calls(once.device, batch);
+  cr_assert_eq(device_step_finish(once.device, rate, &losses2, &norm2), PHIBAL_OK);
+  check_same("weights", &twice, &once);
+  cr_assert(norm == norm2 && losses.cross_entropy == losses2.cross_entropy);
+  finish(&once);
+  finish(&twice);
+}
+
 /* Where the sizes are needed on the host, the first layer with experts waits, which no graph holds;
    and it is said so. */
 Test(device, a_step_with_sizes_on_the_host_is_no_graph) {
@@ -657,27 +709,29 @@ Test(device, selections_that_are_given) {
     model_destroy(cpu);
     finish(&t);
   }
-  static uint16_t given[CALLS][BATCH][LENGTH][K], taken[CALLS][BATCH][LENGTH][K];
+  static uint16_t given[CALLS][BATCH][2][LENGTH][K], taken[CALLS][BATCH][2][LENGTH][K];
   const model_batch batch = make_batch();
   training t;
   model_losses losses;
   double norm;
   for (int i = 0; i < CALLS * TOKENS; i++)
-    for (int s = 0; s < K; s++)
-      (&given[0][0][0][0])[i * K + s] = tokens[i] < 0 ? UINT16_MAX : (uint16_t)((i + 3 * s) % E);
-  start(NULL, PRECISION_BINARY32, &t);
-  model_set_routes(t.host, &given[0][0][0][0], &taken[0][0][0][0]);
+    for (int layer = 0; layer < 2; layer++)
+      for (int s = 0; s < K; s++)
+        given[i / TOKENS][i / LENGTH % BATCH][layer][i % LENGTH][s] =
+            tokens[i] < 0 ? UINT16_MAX : (uint16_t)((i + layer + 3 * s) % E);
+  c.hash_layers = 0;
+  start_with(&c, BATCH, CALLS, NULL, PRECISION_BINARY32, &t);
+  model_set_routes(t.host, &given[0][0][0][0][0], &taken[0][0][0][0][0]);
   cr_assert_eq(device_create("host-cuda", t.host, NULL, &t.optimizer, PRECISION_BINARY32, CALLS,
                              NULL, &t.device),
                PHIBAL_OK, "%s", phibal_status_message());
   for (int wrong = 2; wrong >= 0; wrong--) {
     cr_assert_eq(device_step_begin(t.device, batch), PHIBAL_OK);
-    given[1][1][4][1] = wrong == 1   ? E
-                        : wrong == 2 ? given[1][1][4][0]
-                                     : (uint16_t)((given[1][1][4][0] + 3) % E);
+    uint16_t *const routes = given[1][1][0][4];
+    routes[1] = wrong == 1 ? E : wrong == 2 ? routes[0] : (uint16_t)((routes[0] + 3) % E);
     phibal_status status = PHIBAL_OK; /* known after a layer where sizes are on the host */
     for (int call = 0; call < CALLS && !status; call++) {
-      model_set_routes(t.host, &given[call][0][0][0], &taken[call][0][0][0]);
+      model_set_routes(t.host, &given[call][0][0][0][0], &taken[call][0][0][0][0]);
       status =
           device_forward_backward(t.device, BATCH, tokens + call * TOKENS, targets + call * TOKENS);
     }
@@ -688,8 +742,28 @@ Test(device, selections_that_are_given) {
                 phibal_status_message());
   }
   cr_expect_eq(memcmp(given, taken, sizeof given), 0);
+  /* A last call of fewer sequences, and nothing of another behind what it has taken. */
+  memset(taken, 0x77, sizeof taken);
+  for (size_t i = 0; i < sizeof given / sizeof(uint16_t); i++) { /* other ones than before */
+    uint16_t *const route = &given[0][0][0][0][0] + i;
+    if (*route != UINT16_MAX) *route = (uint16_t)((*route + 1) % E);
+  }
+  const int32_t fewer = TOKENS + LENGTH;
+  cr_assert_eq(device_step_begin(t.device, model_batch_count(fewer, tokens, targets)), PHIBAL_OK);
+  for (int call = 0; call < CALLS; call++) {
+    model_set_routes(t.host, &given[call][0][0][0][0], &taken[call][0][0][0][0]);
+    cr_assert_eq(device_forward_backward(t.device, call ? 1 : BATCH, tokens + call * TOKENS,
+                                         targets + call * TOKENS),
+                 PHIBAL_OK, "%s", phibal_status_message());
+  }
+  cr_assert_eq(device_step_finish(t.device, rate, &losses, &norm), PHIBAL_OK, "%s",
+               phibal_status_message());
+  cr_expect_eq(memcmp(given, taken, sizeof given / CALLS), 0, "taken in the first call");
+  cr_expect_eq(memcmp(given[1], taken[1], sizeof given[1] / BATCH), 0, "taken in the last call");
+  for (int i = 0; i < 2 * LENGTH * K; i++)
+    cr_expect_eq((&taken[1][1][0][0][0])[i], 0x7777, "taken behind the last call");
   cr_assert_eq(device_step_begin(t.device, batch), PHIBAL_OK);
-  model_set_routes(t.host, NULL, &taken[0][0][0][0]);
+  model_set_routes(t.host, NULL, &taken[0][0][0][0][0]);
   cr_expect_eq(device_forward_backward(t.device, BATCH, tokens, targets), PHIBAL_ERROR_ARGUMENT);
   cr_expect(strstr(phibal_status_message(), "for all calls or none"), "%s",
             phibal_status_message());

@@ -6,6 +6,7 @@
 #include "trained_models.h"
 
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <phibal/zero_experts.h>
 #include <stdio.h>
@@ -131,6 +132,22 @@ static void near(const char *what, int step, double band, double a, double b) {
   cr_assert_float_eq(a, b, band * fabs(b), "step %d: %s %.9g, not %.9g", step, what, a, b);
 }
 
+/* The gradient of each tensor, beside the CPU's own, by the size of what is between them. */
+static void near_gradients(const training *t, int step, double band) {
+  const model *d = &t->device->model;
+  const float *own = model_gradients(t->alone);
+  for (int32_t n = 0; n < d->tensor_count; n++) {
+    const int64_t behind = n + 1 < d->tensor_count ? d->tensors[n + 1].offset : d->parameter_count;
+    double size = 0, apart = 0;
+    for (int64_t i = d->tensors[n].offset; i < behind; i++) {
+      size += (double)own[i] * (double)own[i];
+      apart += pow((double)d->gradients[i] - (double)own[i], 2);
+    }
+    cr_assert_leq(sqrt(apart), band * sqrt(size), "step %d: gradient of %s: %g of %g", step,
+                  d->tensors[n].name, sqrt(apart), sqrt(size));
+  }
+}
+
 static void step(training *t, int i) {
   const model_batch batch = make_batch(i);
   model_losses alone;
@@ -169,14 +186,16 @@ static void step(training *t, int i) {
   const bool half = d->precision == PRECISION_BFLOAT16;
   if (half && i > 0) return;
   const double band = half ? 0x1p-5 : 1e-5;
+  near_gradients(t, i, half ? 0.25 : 1e-3);
   near("norm", i, band, norm, norm_alone);
   near("cross-entropy", i, band, losses.cross_entropy, alone.cross_entropy);
   near("loss of balancing", i, band, losses.balance, alone.balance);
 }
 
-/* Ten steps; after the sixth the host has the state, and another device gets it. */
-static void beside(const model_config *config, const balance_config *balance,
-                   model_precision precision) {
+/* Ten steps; after the sixth the host has the state, and another device gets it. The weights that
+   they lead to, which are the caller's to free. */
+static float *beside(const model_config *config, const balance_config *balance,
+                     model_precision precision) {
   training t = {0};
   create(config, balance, &t.host);
   create(config, balance, &t.cpu);
@@ -202,24 +221,40 @@ static void beside(const model_config *config, const balance_config *balance,
   cr_assert_eq(t.dropped > 0, balance->capacity_factor > 0, "%d dropped", (int)t.dropped);
   free(bias);
   free(m);
+  const size_t bytes = sizeof(float) * (size_t)t.device->model.parameter_count;
+  float *weights = malloc(bytes);
+  memcpy(weights, t.device->model.parameters, bytes);
   device_destroy(t.device);
   optimizer_destroy(&t.optimizer);
   model_destroy(t.alone);
   model_destroy(t.cpu);
   model_destroy(t.host);
+  return weights;
 }
 
 enum { ALL_WAYS = 3 };
 
 /* In binary32, in bfloat16, and there with layers recomputed. */
-static void beside_in(int way, const model_config *config, const balance_config *balance) {
+static float *weights_in(int way, const model_config *config, const balance_config *balance) {
   model_config c = *config;
   if (way % ALL_WAYS == 2) c.recompute = RECOMPUTE_LAYERS;
-  beside(&c, balance, way % ALL_WAYS ? PRECISION_BFLOAT16 : PRECISION_BINARY32);
+  return beside(&c, balance, way % ALL_WAYS ? PRECISION_BFLOAT16 : PRECISION_BINARY32);
 }
 
+static void beside_in(int way, const model_config *config, const balance_config *balance) {
+  free(weights_in(way, config, balance));
+}
+
+/* Layers that are recomputed lead to the same weights. */
 static void beside_all(const model_config *config, const balance_config *balance) {
-  for (int way = 0; way < ALL_WAYS; way++) beside_in(way, config, balance);
+  beside_in(0, config, balance);
+  float *kept = weights_in(1, config, balance), *again = weights_in(2, config, balance);
+  model *m;
+  create(config, balance, &m);
+  SAME(kept, again, model_parameter_count(m), "recomputed: other weights");
+  model_destroy(m);
+  free(again);
+  free(kept);
 }
 
 /* Whose prices move with every step. */
@@ -300,6 +335,7 @@ Test(device_balance, experts_without_weights) {
   model_config c = plain;
   c.zero_experts = 2;
   c.expert_factor = true;
+  c.shared_experts = 1;
   beside_all(&c, &quick);
   c.zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT;
   c.zero_output = ZERO_NOTHING;
@@ -315,11 +351,70 @@ Test(device_balance, capacity) {
     b.capacity_factor = 0.8f;
     b.capacity_minimum = 1;
     b.capacity_policy = policy;
-    beside_in(policy, &c, &b);
+    if (policy == PHIBAL_CAPACITY_GATE)
+      beside_all(&c, &b);
+    else
+      beside_in(policy, &c, &b);
   }
 }
 
 Test(device_balance, sequence) {
   const balance_config b = {.method = BALANCE_SEQUENCE, .alpha = 0.2, .z_coefficient = 1e-3};
   beside_all(&plain, &b);
+}
+
+/* Begins a step and makes one call, and ends the step; captured, where nothing runs, all but the
+   wait. The n-th operation of the stream fails. Whether the step has had so many. */
+static bool step_with_failure(device *d, bool captured, int64_t *fails, int64_t n) {
+  const model_batch batch = model_batch_count(ROWS, tokens, targets);
+  model_losses losses;
+  double norm;
+  phibal_cuda_graph *graph;
+  if (captured) cr_assert_eq(d->library.capture_begin(&d->call), PHIBAL_OK);
+  *fails = n;
+  phibal_status status = device_step_begin(d, batch);
+  if (!status) status = device_forward_backward(d, BATCH, tokens, targets);
+  if (!status)
+    status = captured ? device_finish_start(d, 3e-3) : device_step_finish(d, 3e-3, &losses, &norm);
+  const bool reached = *fails == 0;
+  *fails = 0;
+  cr_assert_eq(status, reached ? PHIBAL_ERROR_IO : PHIBAL_OK, "operation %d of a step fails: %d",
+               (int)n, (int)status);
+  cr_assert(!reached || strstr(phibal_status_message(), "an operation fails, as it was asked to"),
+            "%s", phibal_status_message());
+  if (captured) {
+    cr_assert_eq(d->library.capture_end(&d->call, &graph), PHIBAL_OK);
+    d->library.graph_destroy(graph);
+    d->waited = true; /* nothing is on its way */
+  }
+  return reached;
+}
+
+/* Whichever operation of a step fails, the step does, with its message. */
+Test(device_balance, no_failure_of_an_operation_is_lost) {
+  model_config c[4] = {floored(), plain, plain, plain};
+  balance_config b[4] = {quick, quick, {.method = BALANCE_QUANTILE, .quantile_eta = 1.0f}, quick};
+  for (int i = 0; i < 4; i++) c[i].width = c[i].hidden = 16, c[i].head_width = c[i].experts = 8;
+  c[0].expert_factor = true, c[0].shared_experts = 1, c[0].qk_norm = QK_NORM_HEADS;
+  b[0].z_coefficient = 0, b[0].capacity_factor = 0.8f, b[0].capacity_minimum = 1;
+  c[1].zero_experts = 2, c[1].recompute = RECOMPUTE_LAYERS;
+  c[2].shared_experts = 1, c[2].recompute = RECOMPUTE_LAYERS;
+  b[3].method = BALANCE_SWITCH_GLOBAL, c[3].layers = 1, c[3].dense_layers = 0;
+  make_batch(0);
+  for (int i = 0; i < 4; i++) {
+    training t = {0};
+    create(&c[i], &b[i], &t.host);
+    cr_assert_eq(optimizer_create(&adamw, model_tensor_count(t.host), model_tensors(t.host),
+                                  model_parameter_count(t.host), &t.optimizer),
+                 PHIBAL_OK);
+    create_device(&t, i < 3 ? PRECISION_BFLOAT16 : PRECISION_BINARY32);
+    cr_assert_eq(t.device->sizes_on_device, i < 3, "model %d", i);
+    int64_t *fails = dlsym(t.device->library.handle, "cuda_on_host_fails"), n = 1;
+    cr_assert_not_null(fails);
+    while (step_with_failure(t.device, i < 3, fails, n)) n++;
+    cr_assert_gt(n, 80, "%d operations", (int)n);
+    device_destroy(t.device);
+    optimizer_destroy(&t.optimizer);
+    model_destroy(t.host);
+  }
 }
