@@ -294,6 +294,9 @@ stretches beyond four warps' left out|permutation.cu|permutation|cuda_kernels/pe
 refusal cleared after some have refused|capacity.cu|capacity|cuda_kernels/capacity*|which nothing wrote|/refused\[0\] = 0;/,/int32_t bad/s/__syncthreads();//
 refusal read before all have refused|capacity.cu|capacity|cuda_kernels/capacity*|race|/if (bad) shared_add/,/const bool stop/s/__syncthreads();//
 equal gates of a chunk counted from 0|capacity.cu|capacity|cuda_kernels/capacity*|case 1|s/equals += all;/equals = all;/
+gates of tokens beyond the first blocks'|capacity.cu|capacity|cuda_kernels/capacity*|gates, case|s/t += (int64_t)gridDim.x \* CAPACITY_THREADS/t += (int64_t)gridDim.x * 2 * CAPACITY_THREADS/
+routes beyond the first blocks' dispatched|zero_experts.cu|zero_experts|cuda_kernels/capacity*|dispatch|s/i += (int64_t)gridDim.x \* ZERO_THREADS/i += (int64_t)gridDim.x * 2 * ZERO_THREADS/
+every other block of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer_norm*|FAIL|s/first += (int64_t)gridDim.x \* warps/first += (int64_t)gridDim.x * 2 * warps/
 place of a failure in 32 bits|device.h|optimizer|cuda_trainer/optimizer*|FAIL|s/(device_sum)place << 16/(device_sum)((int32_t)place << 16)/
 failure of the first of three launches|permutation.cu|permutation|device_balance/no_failure*|FAIL|s/if (status == PHIBAL_OK) status = launch(name, scan_kernel/status = launch(name, scan_kernel/
 failure of the shares of a norm's gradient|norm.cu|norm|device_balance/no_failure*|FAIL|s/if (status == PHIBAL_OK) status = launch(name, norm_shares_kernel/status = launch(name, norm_shares_kernel/

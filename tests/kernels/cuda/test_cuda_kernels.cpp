@@ -750,6 +750,10 @@ Test(cuda_kernels, capacity_by_gates_of_many_rows) {
     if (what == BAD_ROW) from[(size_t)offsets[1] + 70] = T;
     for (int blocks = 1; blocks < 4; blocks++) {
       device d(0, blocks);
+      std::vector<int32_t> real(experts.size()), real2 = real;
+      OK(phibal_zero_experts_dispatch(T, k, E, 1, experts.data(), real.data()));
+      OK(phibal_cuda_zero_experts_dispatch(T, k, E, 1, experts.data(), real2.data(), &d.call));
+      cr_assert(same(real, real2), "dispatch");
       OK(phibal_cuda_capacity(PHIBAL_CAPACITY_GATE, T, k, E, limit, offsets.data(), from.data(),
                               gates.data(), kept.data(), nullptr, &d.call));
       if (what == BAD_GATE)
@@ -758,6 +762,21 @@ Test(cuda_kernels, capacity_by_gates_of_many_rows) {
         expect_failure(d, PHIBAL_ERROR_ARGUMENT, "a row of expert 1");
       else
         OK(phibal_cuda_result(&d.call));
+      /* Of more tokens than the blocks have threads. */
+      for (bool renormalise : {false, true}) {
+        floats left(gates.size()), on_device(gates.size()), back = left, back2 = left;
+        if (what >= BAD_GATE) continue;
+        floats positive = gates;
+        for (float &g : positive) g = std::fabs(g);
+        OK(phibal_capacity_gates(T, k, renormalise, want.data(), positive.data(), left.data()));
+        OK(phibal_cuda_capacity_gates(T, k, renormalise, want.data(), positive.data(),
+                                      on_device.data(), &d.call));
+        OK(phibal_capacity_gates_backward(T, k, renormalise, want.data(), positive.data(),
+                                          left.data(), back.data()));
+        OK(phibal_cuda_capacity_gates_backward(T, k, renormalise, want.data(), positive.data(),
+                                               left.data(), back2.data(), &d.call));
+        cr_assert(same(left, on_device) && same(back, back2), "gates, case %d", what);
+      }
       for (size_t t = 0; t < kept.size(); t++)
         cr_assert_eq(kept[t], what >= BAD_GATE && experts[t] == 1 ? -1 : want[t],
                      "case %d, route %zu", what, t);

@@ -696,6 +696,24 @@ Test(cuda_trainer, optimizer_norm_of_many_sums) {
   }
 }
 
+/* More of the norm's blocks than a grid takes at once. */
+Test(cuda_trainer, optimizer_norm_of_many_blocks) {
+  const int64_t blocks = 700, of_block = 5;
+  random_stream r = random_start(SEED, 33, 0);
+  const floats g = numbers(&r, (size_t)(blocks * of_block));
+  std::vector<int64_t> begin;
+  double square = 0, norms[3];
+  for (float x : g) square += (double)x * (double)x;
+  for (int64_t b = 0; b <= blocks; b++) begin.push_back(b * of_block);
+  for (int n = 0; n < 3; n++) {
+    device d(phibal_cuda_gradient_norm_workspace(blocks), n + 1);
+    OK(phibal_cuda_gradient_norm(blocks, begin.data(), g.data(), &norms[n], &d.call));
+    OK(phibal_cuda_result(&d.call));
+    cr_expect(norms[n] == norms[0] && std::fabs(norms[n] - std::sqrt(square)) <= 1e-12 * norms[n],
+              "%d blocks: %a, not %a", n + 1, norms[n], std::sqrt(square));
+  }
+}
+
 /* As rows_that_begin_beside_a_vectors_place of test_cuda_kernels.cpp. */
 template <class S> static void beside_of_type(phibal_rows type) {
   const int64_t rows = 4;
