@@ -27,8 +27,14 @@ while IFS='|' read -r name file source operation message edit; do
     not_ok "$name: the edit changes nothing in $file"
     continue
   fi
-  case $path in
-  *.c)
+  case $path:$operation in
+  *:cuda_context/*)
+    # shellcheck disable=SC2086 # words of a command
+    ${CXX:-c++} -std=c++17 -x c++ -O0 -D_GNU_SOURCE -D__CUDACC__ -I"$root/spec/include" \
+      -I"$root/kernels/cuda/host/runtime" -iquote "$work" -iquote "$work/kernels/cuda" -iquote "$root" \
+      "$work/kernels/cuda/context.cu" "$root/tests/kernels/cuda/test_cuda_context.cpp" -x none -o "$work/faulty" $TEST_LINK 2>"$work/log"
+    ;;
+  *.c:*)
     # shellcheck disable=SC2046 # one word an object
     ${CC:-cc} -std=c17 -O0 -D_GNU_SOURCE -I"$root/spec/include" -iquote "$work" -iquote "$root" \
       -iquote "$(dirname "$root/$path")" -c "$work/$path" -o "$work/device.o" 2>"$work/log" &&
@@ -137,7 +143,7 @@ embedding's rows over those that are still read|embedding.cu|embedding|cuda_atte
 norm's next numbers over those still added|optimizer.cu|optimizer|cuda_trainer/optimizer*|race|s/half = OPTIMIZER_THREADS - half;/half = 0;/
 embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/more = sum->x\[l\] + a.scale/more = a.scale/
 bfloat16 cut off instead of rounded|vector.h|embedding|cuda_trainer/rows*|numbers|s/return (uint16_t)((u + 0x7fffu + (u >> 16 \& 1u)) >> 16);/return (uint16_t)(u >> 16);/
-rows of bfloat16 taken for binary32|combine.cu|combine|cuda_kernels/rows*|bfloat16 1|s/const S \*in = (const S \*)a.in + n \* a.width;/const S *in = (const S *)((const float *)a.in + n * a.width);/
+rows of bfloat16 taken for binary32|combine.cu|combine|cuda_kernels/rows_there*|bfloat16 1|s/const S \*in = (const S \*)a.in + n \* a.width;/const S *in = (const S *)((const float *)a.in + n * a.width);/
 rounded before it is added to the stream|products.cu|products|cuda_products/dense_products_of*|add 1|s/return {p.type, p.to, p.add ? 1.0f : 0.0f};/return {p.type, p.form == PRODUCT_FORWARD ? p.type : p.to, p.add ? 1.0f : 0.0f};/
 gradients without the gate|activation.cu|activation|cuda_recompute/*|a's gradient, row|s/const real gradient = (real)gate \* (real)\*h_gradient/const real gradient = (real)*h_gradient/
 gate of the token's first route|activation.cu|activation|cuda_recompute/*|row|s/__ldg(r.routes.gates + slot)/__ldg(r.routes.gates + slot \/ r.routes.active * r.routes.active)/
@@ -274,6 +280,14 @@ sizes of transposed matrices|products_cublas.cu|products_cublas|products_cublas/
 gradients always added to|products_cublas.cu|products_cublas|products_cublas/ragged|is not|s/l->scalars + (types.beta != 0.0f ? 1 : 0)/l->scalars + 1/
 versions that spoil results|products_cublas.cu|products_cublas|products_cublas/ragged|version 130700|s/version >= 130700 && version < 130801/version >= 130701 \&\& version < 130801/
 events that are not destroyed|products_cublas.cu|products_cublas|products_cublas/failures*|are left|/if (l->done\[s\]) cudaEventDestroy/d
+failures cleared in another stream|context.cu|context|cuda_context/*|FAIL|/cudaMemsetAsync(failures/,/;/s/(cudaStream_t)call->stream/nullptr/
+zeros in another stream|context.cu|context|cuda_context/*|FAIL|/cudaMemsetAsync(p, 0/s/(cudaStream_t)call->stream/nullptr/
+a result that is not waited for|context.cu|context|cuda_context/*|FAIL|s/status = cuda_status("CUDA result", cudaStreamSynchronize.*/;/
+rows of a copy at the other's steps|context.cu|context|cuda_context/*|FAIL|s/cudaMemcpy2DAsync(to, to_stride, from, from_stride/cudaMemcpy2DAsync(to, from_stride, from, to_stride/
+a graph that is not destroyed|context.cu|context|cuda_context/*|FAIL|s/if (graph->graph) cudaGraphDestroy(graph->graph);//
+a launch in the default stream|device.h|context|cuda_context/*|FAIL|s/config.stream = (cudaStream_t)call->stream;//
+shared memory that is not asked for|device.h|context|cuda_context/*|FAIL|s/if (shape.shared_bytes > 48 \* 1024) \/\*/if (shape.shared_bytes > 480 * 1024) \/*/
+blocks beyond those that fit|device.h|context|cuda_context/*|a grid of|s/if (fit > 0 \&\& shape.blocks/if (fit > 1000 \&\& shape.blocks/
 result of a combination that is not aligned|combine.cu|combine|cuda_kernels/rows_that*|misaligned vector|s/aligned16(a.in) \&\& aligned16(a.out)/aligned16(a.in)/
 gradient of a combination that is not aligned|combine.cu|combine|cuda_kernels/rows_that*|misaligned vector|s/ \&\& aligned16(y_gradient)//
 factor of an activation that is not aligned|activation.cu|activation|cuda_kernels/rows_that*|misaligned vector|s/aligned16(s.b) \&\&//
