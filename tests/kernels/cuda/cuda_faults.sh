@@ -1,7 +1,8 @@
 #!/bin/sh
 # Faults planted in the CUDA kernels, one at a time: `phibal verify --backend host-cuda` must notice, or
 # where the operation reads SUITE/NAME, that unit test of the kernels. A file of moe/device is C, and its test that of
-# training on a device, which a kernel's fault may have too: its suites are device and device_balance.
+# training on a device, which a kernel's fault may have too: its suites are device and device_balance. cuda_context is
+# context.cu and launch() as nvcc compiles them.
 #   usage: cuda_faults.sh SOURCE_ROOT WORK_DIR PHIBAL OBJECTS_OF_THE_HOST_LIBRARY OBJECTS_OF_THE_TEST TEST_OF_A_DEVICE
 #     OBJECTS_OF_CUBLAS_TEST
 # with the compilers in CC and CXX, and in TEST_LINK and DEVICE_LINK what makes the tests of their objects. The file with the fault is compiled
