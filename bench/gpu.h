@@ -11,9 +11,11 @@ int gpu_check(int rounds);
 /* The kernels of a training step beside the router's: bits where they are the CPU's, else bounds.
  */
 int gpu_check_step();
-/* Times and bytes, one line each; `small` for a try without a device; `once` without repetitions,
-   for a profiler; `tokens`: 0, or of those alone. False if a kernel failed. */
-bool gpu_bench(bool small, bool once, int64_t tokens);
+/* Times, bytes and floors, one line each; once each, for a profiler; the same of small shapes, for
+   a try without a device; or floors alone, with nothing run. */
+enum bench_way { BENCH_TIMES, BENCH_ONCE, BENCH_SMALL, BENCH_FLOORS };
+/* `tokens`: 0, or of those alone. False if a kernel failed. */
+bool gpu_bench(bench_way way, int64_t tokens);
 
 /* Device memory, freed with the object; copies in and out. Ends the program if there is none. */
 template <class T> class device_array {

@@ -21,7 +21,7 @@ void measure_copy() {
   int processors = 0, kilohertz = 0;
   cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device);
-  bench.architecture = 10 * major + minor;
+  bench.architecture = bench.floors ? 0 : 10 * major + minor;
   bench.clocks = processors * 1e-3 * kilohertz;
 #endif
   double us = median_microseconds([&](int) {
@@ -141,9 +141,10 @@ void measure_balance(int layers, int E) {
 
 } // namespace
 
-bool gpu_bench(bool small, bool once, int64_t tokens) {
-  bench.small = small;
-  bench.once = once;
+bool gpu_bench(bench_way way, int64_t tokens) {
+  bench.small = way == BENCH_SMALL;
+  bench.once = way == BENCH_ONCE || bench.small;
+  bench.floors = way == BENCH_FLOORS;
   bench.tokens = tokens;
   printf("device: %s\n", device_name());
   measure_copy();

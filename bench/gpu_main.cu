@@ -1,7 +1,8 @@
-/* usage: bench_gpu [check [ROUNDS [router]]] | bench [TOKENS] | once | try
+/* usage: bench_gpu [check [ROUNDS [router]]] | bench [TOKENS] | once | floors | try
    check: the CUDA kernels beside the CPU's, bit for bit (router: of routing and balancing alone);
    bench: their times, of so many TOKENS alone where a table has several; once: each of them one
-   time, at 65536 tokens, for a profiler; try: both, tiny. */
+   time, at 65536 tokens, for a profiler; floors: the lines of bench without the times, on any
+   machine; try: check and bench, tiny. */
 #include <cstdio>
 
 #include "gpu.h"
@@ -14,10 +15,12 @@ int main(int argc, char **argv) {
   }
   if (strcmp(what, "check") == 0)
     return gpu_check(argc > 2 ? atoi(argv[2]) : 8) + (argc > 3 ? 0 : gpu_check_step()) != 0;
-  if (strcmp(what, "bench") == 0) return !gpu_bench(false, false, argc > 2 ? atoi(argv[2]) : 0);
+  if (strcmp(what, "bench") == 0) return !gpu_bench(BENCH_TIMES, argc > 2 ? atoi(argv[2]) : 0);
   if (strcmp(what, "try") == 0)
-    return gpu_check(1) + gpu_check_step() != 0 || !gpu_bench(true, true, 0);
-  if (strcmp(what, "once") == 0) return !gpu_bench(false, true, 65536);
-  fprintf(stderr, "usage: bench_gpu [check [ROUNDS [router]]] | bench [TOKENS] | once | try\n");
+    return gpu_check(1) + gpu_check_step() != 0 || !gpu_bench(BENCH_SMALL, 0);
+  if (strcmp(what, "once") == 0) return !gpu_bench(BENCH_ONCE, 65536);
+  if (strcmp(what, "floors") == 0) return !gpu_bench(BENCH_FLOORS, 0);
+  fprintf(stderr,
+          "usage: bench_gpu [check [ROUNDS [router]]] | bench [TOKENS] | once | floors | try\n");
   return 2;
 }

@@ -41,7 +41,7 @@ static const floor_row floor_rows[] = {
 };
 
 struct bench_state {
-  bool small, once, failed;
+  bool small, once, floors, failed;
   int64_t tokens;   /* 0: all */
   double copy_rate; /* bytes read and written a microsecond */
   int architecture; /* compute capability: 90 for 9.0; 0 without a device */
@@ -79,14 +79,13 @@ static inline void among_others(const char *kernel) {
   issue_microseconds(kernel, 0);
 }
 
-/* The least time that such a call takes: to move its bytes at a copy's rate, or to issue its
-   instructions; 0: not known. */
+/* The least time that such a call takes: to move its bytes at a copy's rate, or, where the page
+   has its kernels, to issue their instructions. */
 static double floor_microseconds(const cost &of) {
-  if (!of.kernel) return 0;
-  double issue = issue_microseconds(of.kernel, of.units);
+  double issue = of.kernel ? issue_microseconds(of.kernel, of.units) : 0;
   if (issue > 0 && of.next) issue += issue_microseconds(of.next, of.next_units);
   const double copy = bench.architecture ? bench.copy_rate : paper_devices[0].copy * 1e6;
-  return issue > 0 ? std::max(of.bytes / copy, issue) : 0;
+  return std::max(of.bytes / copy, issue);
 }
 
 /* The kernels of a training step beside the router's, and those of other routers and balancing. */
@@ -135,6 +134,7 @@ struct stopwatch {
 /* f(i) for the i-th call. A time is that of twenty calls back to back, divided by twenty: between
    two events alone, a short kernel's would be that of its launch. */
 template <class F> static double median_microseconds(F f) {
+  if (bench.floors) return 0;
   const int warm_up = bench.once ? 0 : 1, repetitions = bench.once ? 1 : 7;
   const int together = bench.once ? 1 : 20;
   std::vector<double> times;
@@ -164,8 +164,8 @@ static void line(const char *what, int64_t tokens, int experts, int active, cons
            us > 0 ? 100 * of.bytes / us / bench.copy_rate : 0.0);
   else
     printf("not measured %10.3f %9s %8s", of.bytes * 1e-6, "", "");
-  if (least > 0) printf(" %10.2f", least);
-  if (least > 0 && bench.architecture) printf(" %6.2f", us / least);
+  printf(" %10.2f", least);
+  if (bench.architecture) printf(" %6.2f", us / least);
   putchar('\n');
   fflush(stdout);
 }
