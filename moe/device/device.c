@@ -273,28 +273,77 @@ phibal_status device_step_begin(device *d, model_batch global) {
   return check_call(d, status);
 }
 
-static phibal_status forward(device *d, int32_t batch) {
-  const device_library *l = &d->library;
+static int64_t call_tokens(const device *d, int32_t batch) {
+  return (int64_t)batch * d->model.config.sequence;
+}
+
+static phibal_status embedding(void *of, int32_t batch) {
+  device *d = of;
+  const model *m = &d->model;
+  return check_call(d,
+                    d->library.embedding_forward(call_tokens(d, batch), m->config.width, d->tokens,
+                                                 model_embedding_scale(&m->config),
+                                                 m->weights.embedding, m->layers[0].x, &d->call));
+}
+
+static phibal_status in_layer(const device *d, int32_t layer, phibal_status status) {
+  return status ? phibal_status_set(status, "layer %d: %s", layer, d->library.message())
+                : PHIBAL_OK;
+}
+
+static phibal_status attention(void *of, int32_t layer, int32_t batch) {
+  device *d = of;
+  device_failures_in(d, layer);
+  return in_layer(d, layer, device_attention_forward(d, layer, batch));
+}
+
+static phibal_status ffn(void *of, int32_t layer, int32_t moe_layer, int32_t batch, float *out) {
+  device *d = of;
+  return in_layer(d, layer, device_ffn_forward(d, layer, moe_layer, batch, out));
+}
+
+static phibal_status last_norm(void *of, int32_t batch) {
+  device *d = of;
   model *m = &d->model;
-  const model_config *c = &m->config;
-  const int64_t tokens = (int64_t)batch * c->sequence;
-  phibal_status status = l->embedding_forward(tokens, c->width, d->tokens, model_embedding_scale(c),
-                                              m->weights.embedding, m->layers[0].x, &d->call);
-  int32_t moe_layer = 0;
-  for (int32_t layer = 0; layer < c->layers && !status; layer++) {
-    device_failures_in(d, layer);
-    status = device_attention_forward(d, layer, batch);
-    float *out = layer + 1 < c->layers ? m->layers[layer + 1].x : m->last;
-    RUN(device_ffn_forward(d, layer, moe_layer, batch, out));
-    if (status) return phibal_status_set(status, "layer %d: %s", layer, d->library.message());
-    if (m->weights.layers[layer].router) moe_layer++;
-  }
-  device_failures_in(d, c->layers);
-  const phibal_cuda_norm norm = device_norm(d, tokens);
-  RUN(l->norm_forward(&norm, m->last, c->width, m->weights.norm, d->rows, m->scratch.output,
-                      c->width, m->scratch.output_inverse, &d->call));
+  const phibal_cuda_norm norm = device_norm(d, call_tokens(d, batch));
+  device_failures_in(d, m->config.layers);
+  return check_call(d, d->library.norm_forward(&norm, m->last, m->config.width, m->weights.norm,
+                                               d->rows, m->scratch.output, m->config.width,
+                                               m->scratch.output_inverse, &d->call));
+}
+
+static phibal_status recompute(void *of, int32_t layer, int32_t batch) {
+  device *d = of;
+  phibal_status status = device_attention_forward(d, layer, batch);
+  RUN(device_ffn_recompute(d, layer, batch));
   return check_call(d, status);
 }
+
+static phibal_status ffn_gradient(void *of, int32_t layer, int32_t batch) {
+  return check_call(of, device_ffn_backward(of, layer, batch));
+}
+
+static phibal_status attention_gradient(void *of, int32_t layer, int32_t batch) {
+  return check_call(of, device_attention_backward(of, layer, batch));
+}
+
+static phibal_status embedding_gradient(void *of, int32_t batch) {
+  device *d = of;
+  const model *m = &d->model;
+  return check_call(d, d->library.embedding_backward(call_tokens(d, batch), m->config.width,
+                                                     d->tokens, model_embedding_scale(&m->config),
+                                                     m->scratch.stream_gradient,
+                                                     m->weight_gradients.embedding, &d->call));
+}
+
+static const model_pass on_device = {.embedding = embedding,
+                                     .attention = attention,
+                                     .ffn = ffn,
+                                     .norm = last_norm,
+                                     .recompute = recompute,
+                                     .ffn_backward = ffn_gradient,
+                                     .attention_backward = attention_gradient,
+                                     .embedding_backward = embedding_gradient};
 
 /* Logits exist for a block of rows at a time. */
 static phibal_status head(device *d, int32_t batch) {
@@ -328,25 +377,6 @@ static phibal_status head(device *d, int32_t batch) {
   RUN(l->norm_backward(&norm, m->last, width, m->weights.norm, s->output_inverse,
                        s->normed_gradient, width, 0, s->stream_gradient, width,
                        m->weight_gradients.norm, &d->call));
-  return check_call(d, status);
-}
-
-static phibal_status backward(device *d, int32_t batch) {
-  const device_library *l = &d->library;
-  model *m = &d->model;
-  const model_config *c = &m->config;
-  phibal_status status = PHIBAL_OK;
-  for (int32_t layer = c->layers - 1; layer >= 0; layer--) {
-    if (c->recompute == RECOMPUTE_LAYERS && layer + 1 < c->layers) {
-      RUN(device_attention_forward(d, layer, batch));
-      RUN(device_ffn_recompute(d, layer, batch));
-    }
-    RUN(device_ffn_backward(d, layer, batch));
-    RUN(device_attention_backward(d, layer, batch));
-  }
-  RUN(l->embedding_backward((int64_t)batch * c->sequence, c->width, d->tokens,
-                            model_embedding_scale(c), m->scratch.stream_gradient,
-                            m->weight_gradients.embedding, &d->call));
   return check_call(d, status);
 }
 
@@ -438,11 +468,11 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
 phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *tokens,
                                       const int32_t *targets) {
   phibal_status status = accept(d, batch, tokens, targets);
-  RUN(forward(d, batch));
+  RUN(model_pass_forward(&on_device, d, &d->model, batch));
   RUN(take_routes(d, batch));
   RUN(device_balance(d));
   RUN(head(d, batch));
-  RUN(backward(d, batch));
+  RUN(model_pass_backward(&on_device, d, &d->model, batch));
   d->quantiles.tokens += (int64_t)batch * d->model.config.sequence;
   d->calls++;
   return status;

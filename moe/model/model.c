@@ -355,34 +355,96 @@ float model_embedding_scale(const model_config *c) {
   return c->embedding_scale ? (float)sqrt((double)c->width) : 1.0f;
 }
 
-/* Up to the normed output of the last layer. */
-static phibal_status forward(model *m, int32_t batch, const int32_t *tokens, bool training,
-                             model_losses *losses) {
+/* A call on the host. */
+typedef struct host_call {
+  model *m;
+  const int32_t *tokens;
+  bool training;
+  model_losses *losses;
+} host_call;
+
+static phibal_status embedding(void *of, int32_t batch) {
+  const host_call *call = of;
+  model *m = call->m;
   const model_config *c = &m->config;
-  int64_t count = model_call_rows(m, batch);
   double mark = model_now();
-  m->tokens = tokens;
-  embedding_forward(count, c->width, tokens, model_embedding_scale(c), m->weights.embedding,
-                    m->layers[0].x);
+  m->tokens = call->tokens;
+  embedding_forward(model_call_rows(m, batch), c->width, call->tokens, model_embedding_scale(c),
+                    m->weights.embedding, m->layers[0].x);
   model_clock(&mark, &m->times.embedding);
-  int32_t moe_layer = 0;
-  for (int32_t layer = 0; layer < c->layers; layer++) {
-    mark = model_now();
-    m->reached = layer;
-    attention_branch_forward(m, layer, batch);
-    model_clock(&mark, &m->times.attention);
-    float *out = layer + 1 < c->layers ? m->layers[layer + 1].x : m->last;
-    phibal_status status = ffn_branch_forward(m, layer, moe_layer, batch, training, losses, out);
-    if (status) return status;
-    if (m->weights.layers[layer].router) moe_layer++;
-  }
+  return PHIBAL_OK;
+}
+
+static phibal_status attention(void *of, int32_t layer, int32_t batch) {
+  model *m = ((const host_call *)of)->m;
+  double mark = model_now();
+  m->reached = layer;
+  attention_branch_forward(m, layer, batch);
+  model_clock(&mark, &m->times.attention);
+  return PHIBAL_OK;
+}
+
+static phibal_status ffn(void *of, int32_t layer, int32_t moe_layer, int32_t batch, float *out) {
+  const host_call *call = of;
+  return ffn_branch_forward(call->m, layer, moe_layer, batch, call->training, call->losses, out);
+}
+
+static phibal_status last_norm(void *of, int32_t batch) {
+  model *m = ((const host_call *)of)->m;
+  const model_config *c = &m->config;
+  const norm_shape norm = {model_call_rows(m, batch), 1, c->width, c->norm_epsilon};
+  double mark = model_now();
   m->reached = c->layers;
-  mark = model_now();
-  norm_shape norm = {count, 1, c->width, c->norm_epsilon};
   norm_forward(&norm, m->last, c->width, m->weights.norm, m->scratch.output, c->width,
                m->scratch.output_inverse);
   model_clock(&mark, &m->times.head);
   return PHIBAL_OK;
+}
+
+static phibal_status recompute(void *of, int32_t layer, int32_t batch) {
+  model *m = ((const host_call *)of)->m;
+  double mark = model_now();
+  attention_branch_forward(m, layer, batch);
+  model_clock(&mark, &m->times.attention);
+  return ffn_branch_recompute(m, layer, batch);
+}
+
+static phibal_status ffn_backward(void *of, int32_t layer, int32_t batch) {
+  return ffn_branch_backward(((const host_call *)of)->m, layer, batch);
+}
+
+static phibal_status attention_gradient(void *of, int32_t layer, int32_t batch) {
+  model *m = ((const host_call *)of)->m;
+  double mark = model_now();
+  attention_branch_backward(m, layer, batch);
+  model_clock(&mark, &m->times.attention);
+  return PHIBAL_OK;
+}
+
+static phibal_status embedding_gradient(void *of, int32_t batch) {
+  const host_call *call = of;
+  model *m = call->m;
+  const model_config *c = &m->config;
+  double mark = model_now();
+  embedding_backward((int64_t)batch * c->sequence, c->width, call->tokens, model_embedding_scale(c),
+                     m->scratch.stream_gradient, m->weight_gradients.embedding);
+  model_clock(&mark, &m->times.embedding);
+  return PHIBAL_OK;
+}
+
+static const model_pass on_host = {.embedding = embedding,
+                                   .attention = attention,
+                                   .ffn = ffn,
+                                   .norm = last_norm,
+                                   .recompute = recompute,
+                                   .ffn_backward = ffn_backward,
+                                   .attention_backward = attention_gradient,
+                                   .embedding_backward = embedding_gradient};
+
+static phibal_status forward(model *m, int32_t batch, const int32_t *tokens, bool training,
+                             model_losses *losses) {
+  host_call call = {m, tokens, training, losses};
+  return model_pass_forward(&on_host, &call, m, batch);
 }
 
 /* The loss, and in training the gradient of the residual stream after the last layer. */
@@ -405,26 +467,8 @@ static void head(model *m, int32_t batch, const int32_t *targets, bool training,
 }
 
 static phibal_status backward(model *m, int32_t batch, const int32_t *tokens) {
-  const model_config *c = &m->config;
-  for (int32_t layer = c->layers - 1; layer >= 0; layer--) {
-    phibal_status status = PHIBAL_OK;
-    double mark = model_now();
-    if (c->recompute == RECOMPUTE_LAYERS && layer + 1 < c->layers) {
-      attention_branch_forward(m, layer, batch);
-      model_clock(&mark, &m->times.attention);
-      status = ffn_branch_recompute(m, layer, batch);
-    }
-    if (!status) status = ffn_branch_backward(m, layer, batch);
-    if (status) return status;
-    mark = model_now();
-    attention_branch_backward(m, layer, batch);
-    model_clock(&mark, &m->times.attention);
-  }
-  double mark = model_now();
-  embedding_backward((int64_t)batch * c->sequence, c->width, tokens, model_embedding_scale(c),
-                     m->scratch.stream_gradient, m->weight_gradients.embedding);
-  model_clock(&mark, &m->times.embedding);
-  return PHIBAL_OK;
+  host_call call = {m, tokens, true, NULL};
+  return model_pass_backward(&on_host, &call, m, batch);
 }
 
 /* Says in the message of the failure where it came from. */

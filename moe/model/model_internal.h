@@ -169,6 +169,31 @@ int64_t model_layout_divide(int32_t count, model_tensor *tensors, int32_t rank, 
 void model_bind(const model *m, float *base, model_weights *weights);
 void model_initialise(model *m, uint64_t seed);
 
+/* model_pass.c: the order in which a model's layers are computed, once for all who compute them:
+   the host (model.c) and a device (moe/device/device.c), each with a table of functions of its own.
+   What a branch of a layer does in which order is theirs: they keep other activations for the
+   backward pass, and a device takes prices only when all layers have routed.
+   `of`: the caller's, of the call at hand, which has `batch` sequences. A failure ends the pass. */
+typedef struct model_pass {
+  phibal_status (*embedding)(void *of, int32_t batch); /* to the input of the first layer */
+  phibal_status (*attention)(void *of, int32_t layer, int32_t batch);
+  /* `out`: the residual stream after the layer; moe_layer: how many layers with experts come before
+     it. */
+  phibal_status (*ffn)(void *of, int32_t layer, int32_t moe_layer, int32_t batch, float *out);
+  phibal_status (*norm)(void *of, int32_t batch); /* of the last layer's output */
+  /* Makes a layer's activations again, of which its input and its routes were kept. */
+  phibal_status (*recompute)(void *of, int32_t layer, int32_t batch);
+  /* From the gradient of a branch's output to that of its input, in the residual stream's. */
+  phibal_status (*ffn_backward)(void *of, int32_t layer, int32_t batch);
+  phibal_status (*attention_backward)(void *of, int32_t layer, int32_t batch);
+  phibal_status (*embedding_backward)(void *of, int32_t batch);
+} model_pass;
+
+/* Up to the normed output of the last layer; m says what the layers are, and where they write. */
+phibal_status model_pass_forward(const model_pass *pass, void *of, const model *m, int32_t batch);
+/* From the residual stream's gradient after the last layer to those of all weights. */
+phibal_status model_pass_backward(const model_pass *pass, void *of, const model *m, int32_t batch);
+
 /* model_memory.c: allocates every array of the activations from `a`, or measures (m->layers may
    then be null). */
 void model_allocate_activations(model *m, arena *a);
