@@ -57,9 +57,7 @@ static __device__ __forceinline__ void narrow(bfloat16 *p, float x) {
   p->bits = bfloat16_bits(x);
 }
 
-#define EACH_ROW(row, a)                                                                           \
-  for (int64_t row = ((int64_t)blockIdx.x * ATTENTION_THREADS + threadIdx.x) / WARP;               \
-       row < (a).rows; row += (int64_t)gridDim.x * (ATTENTION_THREADS / WARP))
+#define EACH_ROW(row, a) EACH_OF_WARP(row, (a).rows, ATTENTION_THREADS)
 
 /* The first column that a row sees. */
 static __device__ __forceinline__ int64_t start_of(const score_arguments &a, int64_t row) {

@@ -24,16 +24,16 @@ static launch_shape state_shape(int64_t n, const phibal_cuda *call) {
 
 static __global__ void __launch_bounds__(STATE_THREADS)
     scale_kernel(int64_t n, const float *x, double factor, double divisor, float *to) {
-  for (int64_t i = (int64_t)blockIdx.x * STATE_THREADS + threadIdx.x; i < n;
-       i += (int64_t)gridDim.x * STATE_THREADS)
+  EACH_OF_THREAD(i, n, STATE_THREADS) {
     to[i] = (float)((double)x[i] * factor / divisor);
+  }
 }
 
 static __global__ void __launch_bounds__(STATE_THREADS)
     average_kernel(int64_t n, double eta, const float *x, float *to) {
-  for (int64_t i = (int64_t)blockIdx.x * STATE_THREADS + threadIdx.x; i < n;
-       i += (int64_t)gridDim.x * STATE_THREADS)
+  EACH_OF_THREAD(i, n, STATE_THREADS) {
     to[i] = core_ema_element(eta, (double)to[i], (double)x[i]);
+  }
 }
 
 static phibal_status numbers_check(const char *name, int64_t n, const float *x, const float *to,

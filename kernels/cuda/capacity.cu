@@ -47,8 +47,7 @@ static __device__ void keep(const capacity_arguments &a, int expert, int64_t rou
 }
 
 static __global__ void __launch_bounds__(CAPACITY_THREADS) clear_kernel(capacity_arguments a) {
-  for (int64_t i = (int64_t)blockIdx.x * CAPACITY_THREADS + threadIdx.x; i < a.slots;
-       i += (int64_t)gridDim.x * CAPACITY_THREADS) {
+  EACH_OF_THREAD(i, a.slots, CAPACITY_THREADS) {
     a.kept[i] = -1;
     if (a.place) a.place[i] = -1;
   }
@@ -151,8 +150,7 @@ typedef struct gates_arguments {
 } gates_arguments;
 
 static __global__ void __launch_bounds__(CAPACITY_THREADS) gates_kernel(gates_arguments a) {
-  for (int64_t t = (int64_t)blockIdx.x * CAPACITY_THREADS + threadIdx.x; t < a.tokens;
-       t += (int64_t)gridDim.x * CAPACITY_THREADS) {
+  EACH_OF_THREAD(t, a.tokens, CAPACITY_THREADS) {
     const int32_t *kept = a.kept + t * a.active;
     const float *gates = a.gates + t * a.active;
     const float *gradient = a.gradient ? a.gradient + t * a.active : nullptr;

@@ -27,9 +27,7 @@ typedef struct combine_arguments {
 } combine_arguments;
 
 /* A warp for each row: what is divided is divided once a row. */
-#define EACH_ROW(n, rows)                                                                          \
-  for (int64_t n = (int64_t)blockIdx.x * (PIECE_THREADS / WARP) + threadIdx.x / WARP; n < (rows);  \
-       n += (int64_t)gridDim.x * (PIECE_THREADS / WARP))
+#define EACH_ROW(n, rows) EACH_OF_WARP(n, rows, PIECE_THREADS)
 #define EACH_IN_ROW(j, N, width)                                                                   \
   for (int64_t j = (int64_t)(threadIdx.x % WARP) * (N); j < (width); j += (int64_t)WARP * (N))
 

@@ -33,6 +33,15 @@ static __device__ __forceinline__ bool leads_nowhere() {
 #define WARP 32
 #define ALL_LANES 0xffffffffu
 
+/* What there are n of, for the threads of a grid of blocks of `threads`, or for its warps: each
+   takes its own, and then those that a grid further on are its own. */
+#define EACH_OF_THREAD(i, n, threads)                                                              \
+  for (int64_t i = (int64_t)blockIdx.x * (threads) + threadIdx.x; i < (n);                         \
+       i += (int64_t)gridDim.x * (threads))
+#define EACH_OF_WARP(i, n, threads)                                                                \
+  for (int64_t i = (int64_t)blockIdx.x * ((threads) / WARP) + threadIdx.x / WARP; i < (n);         \
+       i += (int64_t)gridDim.x * ((threads) / WARP))
+
 /* Shared memory is named through these, so that the host can watch it:
      SHARED_ARRAY(T, name, n)   a static array of n, in a kernel
      SHARED_DYNAMIC(T, name)    the launch's dynamic memory */

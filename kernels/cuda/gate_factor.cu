@@ -54,8 +54,7 @@ static __global__ void __launch_bounds__(FACTOR_THREADS) factor_kernel(factor_ar
 }
 
 static __global__ void __launch_bounds__(FACTOR_THREADS) factor_sum_kernel(factor_arguments a) {
-  for (int64_t e = (int64_t)blockIdx.x * FACTOR_THREADS + threadIdx.x; e < a.experts_count;
-       e += (int64_t)gridDim.x * FACTOR_THREADS) {
+  EACH_OF_THREAD(e, a.experts_count, FACTOR_THREADS) {
     uint64_t sum[CORE_PRODUCT_SUM];
     for (int j = 0; j < CORE_PRODUCT_SUM; j++) {
       sum[j] = a.sum[e * CORE_PRODUCT_SUM + j];

@@ -16,16 +16,16 @@ typedef struct floor_arguments {
 } floor_arguments;
 
 static __global__ void __launch_bounds__(FLOOR_THREADS) floor_kernel(floor_arguments a) {
-  for (int64_t t = (int64_t)blockIdx.x * FLOOR_THREADS + threadIdx.x; t < a.tokens;
-       t += (int64_t)gridDim.x * FLOOR_THREADS)
+  EACH_OF_THREAD(t, a.tokens, FLOOR_THREADS) {
     a.sums[t] = core_gates_over_sum(a.active, a.scale, a.floor, a.gates + t * a.active);
+  }
 }
 
 static __global__ void __launch_bounds__(FLOOR_THREADS) floor_backward_kernel(floor_arguments a) {
-  for (int64_t t = (int64_t)blockIdx.x * FLOOR_THREADS + threadIdx.x; t < a.tokens;
-       t += (int64_t)gridDim.x * FLOOR_THREADS)
+  EACH_OF_THREAD(t, a.tokens, FLOOR_THREADS) {
     core_gates_over_sum_backward(a.active, a.scale, a.floor, a.gates + t * a.active, a.sums[t],
                                  a.gradient + t * a.active);
+  }
 }
 
 static phibal_status floor_launch(const char *name, void (*kernel)(floor_arguments),

@@ -142,9 +142,7 @@ static __device__ __forceinline__ double places_sum(shared_pointer<D> place, boo
 }
 
 /* Vector v of a warp, and number 128 i + 4 lane of it. */
-#define EACH_ROW_OF_WARP(v, vectors)                                                               \
-  for (int64_t v = (int64_t)blockIdx.x * ROW_WARPS + threadIdx.x / WARP; v < (vectors);            \
-       v += (int64_t)gridDim.x * ROW_WARPS)
+#define EACH_ROW_OF_WARP(v, vectors) EACH_OF_WARP(v, vectors, NORM_THREADS)
 
 template <class S, class T, int R, bool BOTH = false>
 static __global__ void __launch_bounds__(NORM_THREADS) norm_forward_row_kernel(norm_arguments a) {

@@ -22,8 +22,7 @@ enum {
 /* sums[i] of parts [members][n]. */
 static __global__ void __launch_bounds__(RANKS_THREADS)
     ranks_sum_kernel(int32_t members, int64_t n, const float *parts, float *sums) {
-  for (int64_t i = (int64_t)blockIdx.x * RANKS_THREADS + threadIdx.x; i < n;
-       i += (int64_t)gridDim.x * RANKS_THREADS) {
+  EACH_OF_THREAD(i, n, RANKS_THREADS) {
     double sum = (double)__ldg(parts + i);
     for (int32_t r = 1; r < members; r++) sum += (double)__ldg(parts + r * n + i);
     sums[i] = (float)sum;

@@ -120,13 +120,10 @@ CORE_FUNCTION bool aligned16(const void *p) {
   return (uintptr_t)p % 16 == 0;
 }
 
-/* Threads for `pieces` of an elementwise kernel, some neighbours each, whose threads take them by
+/* Threads for `pieces` of an elementwise kernel, some neighbours each, which take them by
    EACH_PIECE. */
 enum { PIECE_THREADS = 256, PIECE_PER_MULTIPROCESSOR = 8 };
-
-#define EACH_PIECE(i, pieces)                                                                      \
-  for (int64_t i = (int64_t)blockIdx.x * PIECE_THREADS + threadIdx.x; i < (pieces);                \
-       i += (int64_t)gridDim.x * PIECE_THREADS)
+#define EACH_PIECE(i, pieces) EACH_OF_THREAD(i, pieces, PIECE_THREADS)
 
 static inline launch_shape pieces_shape(const phibal_cuda *call, int64_t pieces) {
   return {blocks_for(call, (pieces + PIECE_THREADS - 1) / PIECE_THREADS, PIECE_PER_MULTIPROCESSOR),

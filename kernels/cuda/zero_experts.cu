@@ -55,8 +55,7 @@ static __global__ void __launch_bounds__(ZERO_THREADS) zero_kernel(zero_argument
 
 static __global__ void __launch_bounds__(ZERO_THREADS)
     zero_dispatch_kernel(zero_arguments a, int32_t *real) {
-  for (int64_t i = (int64_t)blockIdx.x * ZERO_THREADS + threadIdx.x; i < a.tokens * a.active;
-       i += (int64_t)gridDim.x * ZERO_THREADS) {
+  EACH_OF_THREAD(i, a.tokens * a.active, ZERO_THREADS) {
     const int32_t e = a.experts[i];
     if (e < -1 || e >= a.experts_count)
       failure_report(a.failure, i / a.active, (int)(i % a.active), FAILURE_ZERO_EXPERT);

@@ -192,11 +192,11 @@ squares read without a fence before|z_loss.cu|z_loss|cuda_kernels/z_loss*|race i
 squares added to without an atomic operation|z_loss.cu|z_loss|cuda_kernels/z_loss*|race in global memory|s/if (block\[j\] != 0) atomicAdd(&sums->limb\[j\], (device_sum)block\[j\]);/if (block[j] != 0) sums->limb[j] += block[j];/
 correct rows counted without an atomic operation|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race in global memory|s/atomicAdd(a.correct, correct);/*a.correct += correct;/
 rows counted without an atomic operation|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race in global memory|s/atomicAdd(a.counted, counted);/*a.counted += counted;/
-rows combined by two blocks|combine.cu|combine|combine|race in global memory|s/n += (int64_t)gridDim.x \* (PIECE_THREADS/n += (PIECE_THREADS/
+rows combined by two blocks|device.h|combine|combine|race in global memory|s/i += (int64_t)gridDim.x \* ((threads)/i += ((threads)/
 gradients of rows by two blocks|combine.cu|combine|combine|race in global memory|s/stride = (int64_t)gridDim.x \* OF_BLOCK/stride = OF_BLOCK/
-rows of attention by two blocks|attention.cu|attention|cuda_attention/attention*|race in global memory|s/row += (int64_t)gridDim.x \* (ATTENTION_THREADS/row += (ATTENTION_THREADS/
+rows of attention by two blocks|device.h|attention|cuda_attention/attention*|race in global memory|s/i += (int64_t)gridDim.x \* ((threads)/i += ((threads)/
 activations by two blocks|activation.cu|activation|cuda_recompute/*|race in global memory|s/stride = (int64_t)gridDim.x \* OF_BLOCK/stride = OF_BLOCK/
-pieces by two blocks|vector.h|embedding|cuda_attention/embedding*|race in global memory|s/i += (int64_t)gridDim.x \* PIECE_THREADS/i += PIECE_THREADS/
+pieces by two blocks|device.h|embedding|cuda_attention/embedding*|race in global memory|s/i += (int64_t)gridDim.x \* (threads)/i += (threads)/
 shares of a norm's gradient by two blocks|norm.cu|norm|cuda_trainer/norm*|race in global memory|s/i < chunks \* across; i += gridDim.x/i < chunks * across; i++/
 norm's terms read before they are there|norm.cu|norm|cuda_trainer/norm*|which nothing wrote|/all are there/d
 norm's terms over those still to be read|norm.cu|norm|cuda_trainer/norm*|race|/all have read them/d
@@ -309,8 +309,8 @@ stretches beyond four warps' left out|permutation.cu|permutation|cuda_kernels/pe
 refusal cleared after some have refused|capacity.cu|capacity|cuda_kernels/capacity*|which nothing wrote|/refused\[0\] = 0;/,/int32_t bad/s/__syncthreads();//
 refusal read before all have refused|capacity.cu|capacity|cuda_kernels/capacity*|race|/if (bad) shared_add/,/const bool stop/s/__syncthreads();//
 equal gates of a chunk counted from 0|capacity.cu|capacity|cuda_kernels/capacity*|case 1|s/equals += all;/equals = all;/
-gates of tokens beyond the first blocks'|capacity.cu|capacity|cuda_kernels/capacity*|gates, case|s/t += (int64_t)gridDim.x \* CAPACITY_THREADS/t += (int64_t)gridDim.x * 2 * CAPACITY_THREADS/
-routes beyond the first blocks' dispatched|zero_experts.cu|zero_experts|cuda_kernels/capacity*|dispatch|s/i += (int64_t)gridDim.x \* ZERO_THREADS/i += (int64_t)gridDim.x * 2 * ZERO_THREADS/
+gates of tokens beyond the first blocks'|device.h|capacity|cuda_kernels/capacity*|case|s/i += (int64_t)gridDim.x \* (threads)/i += (int64_t)gridDim.x * 2 * (threads)/
+routes beyond the first blocks' dispatched|device.h|zero_experts|cuda_kernels/capacity*|dispatch|s/i += (int64_t)gridDim.x \* (threads)/i += (int64_t)gridDim.x * 2 * (threads)/
 every other block of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer_norm*|FAIL|s/first += (int64_t)gridDim.x \* warps/first += (int64_t)gridDim.x * 2 * warps/
 place of a failure in 32 bits|device.h|optimizer|cuda_trainer/optimizer*|FAIL|s/(device_sum)place << 16/(device_sum)((int32_t)place << 16)/
 failure of the first of three launches|permutation.cu|permutation|device_balance/no_failure*|FAIL|s/if (status == PHIBAL_OK) status = launch(name, scan_kernel/status = launch(name, scan_kernel/
