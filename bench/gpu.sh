@@ -54,8 +54,8 @@ fi
 
 # Of what tree and for what device: programs that are of another are made anew.
 stamp() {
-  echo "$architecture $(cd "$root" && find . \( -path './build*' -o -path './.mesonpy-*' -o -name .git -o -path ./shared -o -name __pycache__ \) -prune -o \
-    -type f -print | LC_ALL=C sort | xargs -d '\n' cksum | cksum)"
+  echo "$architecture $(cd "$root" && find . \( -path './build*' -o -path './.mesonpy-*' -o -path ./shared -o -name .git \
+    -o -name __pycache__ \) -prune -o -type f -print | LC_ALL=C sort | xargs -d '\n' cksum | cksum)"
 }
 is_made() { [ "$(cat "$work/$1.of" 2>/dev/null)" = "$(stamp)" ]; } # bench_gpu | meson
 

@@ -146,7 +146,8 @@ def copy_tree():
 
     def not_copied(folder, files):
         top = os.path.samefile(folder, SOURCE)
-        return [f for f in files if f in ("__pycache__", ".git") or (top and (f.startswith(("build", ".mesonpy-")) or f == "shared")) or
+        return [f for f in files if f in ("__pycache__", ".git") or
+                (top and (f.startswith(("build", ".mesonpy-")) or f == "shared")) or
                 os.path.abspath(os.path.join(folder, f)) == SCRATCH]
     shutil.copytree(SOURCE, TREE, symlinks=True, ignore=not_copied)
     run("meson", "setup", BUILD, "-Dwerror=true", "-Dcuda=disabled", "-Ddoxygen=disabled", "-Dmpi=disabled")
