@@ -85,8 +85,12 @@ build() {
 # What the steps need of earlier ones, and of the machine: libraries that came with the programs, and NVIDIA's where only
 # PyTorch has them.
 libraries() { # FOLDER
-  others=$(python3 -c 'import glob, nvidia; print(*glob.glob(list(nvidia.__path__)[0] + "/*/lib"), sep=":")' 2>/dev/null)
-  export LD_LIBRARY_PATH="${1:+$1:}${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$others"
+  nvidia=$(python3 -c 'import glob, nvidia; print(*glob.glob(list(nvidia.__path__)[0] + "/*/lib"), sep=":")' 2>/dev/null)
+  paths=
+  for path in "${1:-}" "${LD_LIBRARY_PATH:-}" "$nvidia"; do # an empty entry would be the current folder
+    paths=$paths${path:+${paths:+:}$path}
+  done
+  export LD_LIBRARY_PATH="$paths"
 }
 built() {
   is_made bench_gpu || { echo "needs the step build"; return 75; }
@@ -156,7 +160,9 @@ programs() {
   rm -rf "$work/lib"
   if [ -n "$build_only" ]; then # for another machine, which has a C library, and CUDA's
     mkdir "$work/lib"
-    for program in cli/phibal tests/formats/tensor_bytes bench/bench_train_step bench/bench_step_launches; do ldd "$work/meson/$program"; done |
+    for program in cli/phibal tests/formats/tensor_bytes bench/bench_train_step bench/bench_step_launches; do
+      ldd "$work/meson/$program"
+    done |
       awk '$3 ~ "^/" { print $3 }' | grep -v -e '/lib[cm]\.so' -e '/libstdc++' -e '/libgcc_s' | sort -u | xargs cp -t "$work/lib"
   fi
   stamp >"$work/meson.of"
@@ -164,7 +170,7 @@ programs() {
 
 verify() { made && "$work/meson/cli/phibal" verify --backend cuda; }
 
-# Ten steps of training beside the CPU's.
+# Training beside the CPU's.
 trained() { made && sh "$root/tests/moe/device/$1.sh" "$work/meson/cli/phibal" "$work/$1" cuda; }
 train() { trained train_device; }
 variants() { trained train_device_variants; }

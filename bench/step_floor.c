@@ -4,8 +4,8 @@
 
    The floor of an operation is the longest of: its bytes at a copy's rate; its instructions; its
    products at PEAK, or of binary32 at the data sheet's 67 TFLOP/s. The estimate takes a longer time
-   where an H200 did (bench/RESULTS.md), in the place of PEAK and of the floor: RATES and SLOWER.
-   Neither has gaps between operations, waits of the host, or sums over ranks. */
+   where an H200 did (bench/RESULTS.md), in the place of PEAK and of the floor: `rate` and `slower`
+   below. Neither has gaps between operations, waits of the host, or sums over ranks. */
 #include "step_floor.h"
 #include "gpu_costs.h"
 #include "moe/device/device_internal.h"
@@ -84,16 +84,16 @@ static double issue_seconds(const char *kernel, double units) {
 typedef struct spent {
   double bytes, flops, floor, estimate;
 } spent;
-static spent all[PARTS];
+static spent total[PARTS];
 static double peak_of_step;
 static const double PEAK_BINARY32 = 67e12;
 
 static phibal_status spend(part of, cost c) {
   const double issue = issue_seconds(c.kernel, c.units) + issue_seconds(c.next, c.next_units);
   const double bytes = c.bytes / on->copy, least = bytes > issue ? bytes : issue;
-  all[of].bytes += c.bytes;
-  all[of].floor += least;
-  all[of].estimate += least * parts[of].slower;
+  total[of].bytes += c.bytes;
+  total[of].floor += least;
+  total[of].estimate += least * parts[of].slower;
   return PHIBAL_OK;
 }
 
@@ -105,10 +105,10 @@ static phibal_status multiply(part of, double flops, double bytes, phibal_rows t
   const double seen = type == PHIBAL_ROWS_F32
                           ? PEAK_BINARY32
                           : 1e12 * (backward ? parts[of].rate_backward : parts[of].rate);
-  all[of].bytes += bytes;
-  all[of].flops += flops;
-  all[of].floor += move > flops / peak ? move : flops / peak;
-  all[of].estimate += move > flops / seen ? move : flops / seen;
+  total[of].bytes += bytes;
+  total[of].flops += flops;
+  total[of].floor += move > flops / peak ? move : flops / peak;
+  total[of].estimate += move > flops / seen ? move : flops / seen;
   return PHIBAL_OK;
 }
 
@@ -357,13 +357,13 @@ static phibal_status combine(int64_t T, int32_t k, int64_t width, phibal_rows ty
 
 /* One product of the FFN for all its experts: rows [N][in] by a matrix [out][in] each, or both
    rows' product into the matrices' gradients. */
-static phibal_status of_experts_rows(const phibal_ffn *f, phibal_rows type, double N,
+static phibal_status product_of_rows(const phibal_ffn *f, phibal_rows type, double N,
                                      bool backward) {
   const double d = f->width, h = f->hidden;
   return multiply(f->experts > 1 ? EXPERTS : DENSE, 2 * N * d * h,
                   row_bytes(type) * (N * (d + h) + f->experts * d * h), type, backward);
 }
-static phibal_status of_experts_weights(const phibal_ffn *f, phibal_rows type, double N, int adds) {
+static phibal_status product_of_weights(const phibal_ffn *f, phibal_rows type, double N, int adds) {
   const double d = f->width, h = f->hidden;
   return multiply(f->experts > 1 ? EXPERTS : DENSE, 2 * N * d * h,
                   row_bytes(type) * N * (d + h) + 4 * f->experts * d * h * (adds ? 2 : 1), type,
@@ -374,7 +374,7 @@ static phibal_status ffn_gate_up(const phibal_ffn *f, phibal_rows type,
                                  const void *w_gate, const void *w_up, void *a, void *b,
                                  const phibal_cuda *call) {
   (void)x, (void)w_gate, (void)w_up, (void)a, (void)b, (void)call;
-  for (int i = 0; i < 2; i++) of_experts_rows(f, type, (double)groups->most, false);
+  for (int i = 0; i < 2; i++) product_of_rows(f, type, (double)groups->most, false);
   return PHIBAL_OK;
 }
 static phibal_status ffn_forward(const phibal_ffn *f, phibal_rows type,
@@ -384,7 +384,7 @@ static phibal_status ffn_forward(const phibal_ffn *f, phibal_rows type,
   (void)w_down, (void)h, (void)y;
   ffn_gate_up(f, type, groups, x, w_gate, w_up, a, b, call);
   spend(ACTIVATION, cost_activate((double)groups->most * f->hidden, type));
-  return of_experts_rows(f, type, (double)groups->most, false);
+  return product_of_rows(f, type, (double)groups->most, false);
 }
 /* dh; the activation; dW of three matrices; dx from both sides. */
 static phibal_status ffn_backward(const phibal_ffn *f, phibal_rows type,
@@ -399,8 +399,8 @@ static phibal_status ffn_backward(const phibal_ffn *f, phibal_rows type,
   (void)w_down_gradient, (void)call;
   const double N = (double)groups->most;
   for (int i = 0; i < 3; i++) {
-    of_experts_rows(f, type, N, true);
-    of_experts_weights(f, type, N, adds);
+    product_of_rows(f, type, N, true);
+    product_of_weights(f, type, N, adds);
   }
   return spend(ACTIVATION, cost_activate_recompute(N * f->hidden, routes ? N : 0, type));
 }
@@ -536,7 +536,7 @@ static phibal_status step(const run_config *c) {
   phibal_status status = ids ? PHIBAL_OK : phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory");
   RUN(describe_model(c, &m, &o));
   RUN(device_create_with(&paper, "paper", &m, NULL, &o, PRECISION_BFLOAT16, calls, NULL, &d));
-  memset(all, 0, sizeof all); /* what creating it has copied */
+  memset(total, 0, sizeof total); /* what creating it has copied */
   const model_batch of_call = {tokens, tokens};
   RUN(device_step_begin(d, (model_batch){of_call.targets * calls, of_call.tokens * calls}));
   for (int32_t i = 0; i < calls; i++) RUN(device_forward_backward(d, batch, ids, ids + 1));
@@ -556,10 +556,10 @@ static phibal_status print(const run_config *c, double peak, const struct paper_
   if (status) return status;
   printf("  on an %s, by gpu_costs.h: GB, TFLOP, floor and estimate in ms\n", on->name);
   for (int i = 0; i < PARTS; i++) {
-    printf("    %-26s %9.3f %9.3f %9.3f %9.3f\n", parts[i].name, 1e-9 * all[i].bytes,
-           1e-12 * all[i].flops, 1e3 * all[i].floor, 1e3 * all[i].estimate);
-    sum.bytes += all[i].bytes, sum.flops += all[i].flops;
-    sum.floor += all[i].floor, sum.estimate += all[i].estimate;
+    printf("    %-26s %9.3f %9.3f %9.3f %9.3f\n", parts[i].name, 1e-9 * total[i].bytes,
+           1e-12 * total[i].flops, 1e3 * total[i].floor, 1e3 * total[i].estimate);
+    sum.bytes += total[i].bytes, sum.flops += total[i].flops;
+    sum.floor += total[i].floor, sum.estimate += total[i].estimate;
   }
   printf("    %-26s %9.3f %9.3f %9.3f %9.3f\n", "a step", 1e-9 * sum.bytes, 1e-12 * sum.flops,
          1e3 * sum.floor, 1e3 * sum.estimate);
@@ -569,9 +569,9 @@ static phibal_status print(const run_config *c, double peak, const struct paper_
          100 * flops / peak / sum.floor, 100 * flops / peak / sum.estimate);
   /* The plan's are those of the formulas: attention's backward pass multiplies twice what its
      forward pass does, here 5/2, and a token meets S/2 keys, here (S + 1)/2. */
-  const double schedule = sum.flops - all[ATTENTION].flops / 7;
+  const double schedule = sum.flops - total[ATTENTION].flops / 7;
   if (c->model.recompute == RECOMPUTE_NONE &&
-      fabs(schedule - flops) > flops / 1e6 + all[ATTENTION].flops / c->model.sequence)
+      fabs(schedule - flops) > flops / 1e6 + total[ATTENTION].flops / c->model.sequence)
     return phibal_status_set(PHIBAL_ERROR_DOMAIN, "a step multiplies %.6g FLOP, the plan says %.6g",
                              schedule, flops);
   return PHIBAL_OK;

@@ -90,7 +90,7 @@ static void print_help(void) {
        "                       which also extends a finished run. The learning rate from there\n"
        "                       on is that of a run with this number of steps; the warm-up keeps\n"
        "                       its length and is not repeated\n"
-       "  --dry-run            print parameters, memory (a rank's, of --device), FLOPs, and end\n"
+       "  --dry-run            print parameters, memory of a rank (on --device) and FLOPs only\n"
        "  --every-layer        routed-token ratios of all layers in the final tables\n"
        "  --json               print result.json (or the dry run) instead of tables\n"
        "  --quiet              no progress\n"

@@ -409,7 +409,7 @@ static phibal_status recompute(void *of, int32_t layer, int32_t batch) {
   return ffn_branch_recompute(m, layer, batch);
 }
 
-static phibal_status ffn_backward(void *of, int32_t layer, int32_t batch) {
+static phibal_status ffn_gradient(void *of, int32_t layer, int32_t batch) {
   return ffn_branch_backward(((const host_call *)of)->m, layer, batch);
 }
 
@@ -437,7 +437,7 @@ static const model_pass on_host = {.embedding = embedding,
                                    .ffn = ffn,
                                    .norm = last_norm,
                                    .recompute = recompute,
-                                   .ffn_backward = ffn_backward,
+                                   .ffn_backward = ffn_gradient,
                                    .attention_backward = attention_gradient,
                                    .embedding_backward = embedding_gradient};
 

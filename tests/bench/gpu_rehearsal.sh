@@ -5,17 +5,17 @@
 set -eu
 source=$(realpath "$1") folder=$2 build=$(realpath "$3") phibal=$(realpath "$4")
 rm -rf "$folder"
-mkdir -p "$folder/bin" "$folder/root/bench" "$folder/root/tests/moe/device" "$folder/root/tests/moe/parallel"
+mkdir -p "$folder/bin" "$folder/tree/bench" "$folder/tree/tests/moe/device" "$folder/tree/tests/moe/parallel"
 cd "$folder"
 folder=$PWD called=$PWD/called
 fail() { echo "FAIL: $*" >&2; exit 1; }
 
 # The repository, with tests of training that only look at how they are called.
-for part in spec kernels verify moe; do ln -s "$source/$part" "root/$part"; done
-cp "$source"/bench/gpu* "$source"/bench/steps.sh root/bench/
+for part in spec kernels verify moe; do ln -s "$source/$part" "tree/$part"; done
+cp "$source"/bench/gpu* "$source"/bench/steps.sh tree/bench/
 for test in device/train_device device/train_device_variants device/train_device_adapters parallel/train_launched; do
   [ -x "$source/tests/moe/$test.sh" ] || fail "no $test.sh"
-  cat >"root/tests/moe/$test.sh" <<'END'
+  cat >"tree/tests/moe/$test.sh" <<'END'
 [ -x "$1" ] || { echo "no program $1"; exit 1; }
 echo "$(basename "$0" .sh) $(echo "$*" | sed 's/.* \(cuda\b\)/\1/')" >>"$CALLED"
 END
@@ -107,6 +107,7 @@ for target; do
 done
 cat >"$folder/cli/phibal" <<'ENDED'
 #!/bin/sh
+case :$LD_LIBRARY_PATH: in *::*) exit 1 ;; esac
 case $LD_LIBRARY_PATH:$PHIBAL_CUDA_LIBRARY in *build-gpu/lib*:*libphibal-cuda.so) ;; *) exit 1 ;; esac
 unset LD_LIBRARY_PATH PHIBAL_CUDA_LIBRARY
 case $1 in
@@ -124,9 +125,9 @@ rehearse() {
   expected=$1 ended=0
   shift
   : >"$called"
-  env FOLDER="$folder" PATH="$folder/bin:$PATH" CALLED="$called" NINJA="$ninja" BUILD="$build" PHIBAL="$phibal" FREE="${free:-140000}" \
-    NO_MPFR="${no_mpfr:-}" REFUSED="${refused:-}" BROKEN="${broken:-}" SECONDS_OF_BENCH="${slow:-0}" \
-    sh "$folder/root/bench/gpu.sh" "$@" >log 2>error || ended=$?
+  env FOLDER="$folder" PATH="$folder/bin:$PATH" CALLED="$called" NINJA="$ninja" BUILD="$build" PHIBAL="$phibal" \
+    FREE="${free:-140000}" NO_MPFR="${no_mpfr:-}" REFUSED="${refused:-}" BROKEN="${broken:-}" SECONDS_OF_BENCH="${slow:-0}" \
+    sh "$folder/tree/bench/gpu.sh" "$@" >log 2>error || ended=$?
   [ "$ended" -eq "$expected" ] || { cat log error >&2; fail "status $ended, not $expected"; }
 }
 said() { grep -qxF -- "$1" log || { cat log >&2; fail "no '$1'"; }; }
@@ -139,7 +140,8 @@ steps="build check memcheck programs train model_steps bench verify variants tor
 for name in $steps; do echo "ok: $name"; done >order
 grep '^ok: ' log | diff order - || fail "other steps"
 for call in "bench_gpu check" "sanitizer memcheck" "bench_gpu check 1" "train_device cuda" "bench_gpu bench" \
-  "bench/bench_train_step 111M cuda 32 8 10" "bench/bench_step_launches --floor 111M 32 8" "bench/bench_train_step 986M cuda 8 4 5" "gpu_torch_step.py 111M.yaml" \
+  "bench/bench_train_step 111M cuda 32 8 10" "bench/bench_step_launches --floor 111M 32 8" \
+  "bench/bench_train_step 986M cuda 8 4 5" "gpu_torch_step.py 111M.yaml" \
   "phibal verify --backend cuda" "train_device_variants cuda" "gpu_torch.py " "sanitizer racecheck" \
   "bench_gpu check 1 router" "train_launched cuda 1" "train_device_adapters cuda" "bench_gpu once"; do noted "$call"; done
 sources=$(ls "$source"/kernels/cuda/*.cu "$source"/bench/gpu_*.cu | wc -l)
@@ -181,7 +183,7 @@ rehearse 0 build programs verify
 printf 'ok: %s\n' build programs verify >order
 diff order log || fail "programs of this tree"
 if grep -q -e nvcc -e programs "$called"; then fail "built again"; fi
-echo >>root/bench/gpu_main.cu
+echo >>tree/bench/gpu_main.cu
 rehearse 3 verify check
 said "skipped: verify: no meson or no MPFR"
 said "left out: check: needs the step build"
@@ -191,7 +193,7 @@ noted programs
 
 # Without meson or MPFR what needs no more than nvcc still runs; a source that does not compile ends all.
 no_mpfr=1
-rm -r root/build-gpu
+rm -r tree/build-gpu
 rehearse 0
 for name in programs train model_steps verify variants ranks adapters; do
   said "skipped: $name: no meson or no MPFR"
@@ -199,7 +201,7 @@ done
 for name in build check memcheck bench torch racecheck counters; do said "ok: $name"; done
 no_mpfr=
 broken=norm.cu
-echo >>root/bench/gpu_main.cu
+echo >>tree/bench/gpu_main.cu
 rehearse 1
 [ "$(cat log)" = "not ok: build: status 1" ] || { cat log >&2; fail "a build that fails"; }
 
@@ -216,5 +218,5 @@ rehearse 2 checks
 echo "$device" | play nvidia-smi
 no_mpfr=1
 rehearse 0 verify train
-[ "$(ls root/build-gpu/lib)" = libmpfr.so.6 ] || fail "other libraries"
+[ "$(ls tree/build-gpu/lib)" = libmpfr.so.6 ] || fail "other libraries"
 echo "bench/gpu.sh, rehearsed"
